@@ -91,6 +91,8 @@ var jobKeys = tableOf(
 	key("finish_by", finishBy, func(s *job.Spec) *string { return &s.FinishBy },
 		`"06:00"`, "When the run of a slot must have succeeded: a time of day after the slot, in the time zone of the job, or a "+
 			"duration after the slot. Otherwise notifiers get `late`.", zero("A run is never late.")),
+	key("approve", ruleOf(approveKeys, inFlow, nil, checkApprove), func(s *job.Spec) **job.Approve { return &s.Approve },
+		"{by: [sre], within: 4h}", "Each run waits for a person, who approves or rejects it.", zero("Runs wait for no person.")),
 	key("workers", words("mapping of labels", inFlow, (*reader).labels), func(s *job.Spec) *map[string]string { return &s.Workers },
 		"{zone: a}", "Labels that a worker must have to execute the job.", zero("Any worker may execute the job.")),
 	key("notify", notifiersOfJob, func(s *job.Spec) *job.Notify { return &s.Notify },

@@ -179,6 +179,19 @@ type checker[V any] func(r *reader, n *yaml.Node, v *V, sound bool)
 // mappingOf is the kind of a mapping with the keys of a table. An empty mapping means the same as none. check may be nil. more
 // has additional keys of the schema.
 func mappingOf[V any](t table[V], l layout, more object, check checker[V]) kind[*V] {
+	k := ruleOf(t, l, more, check)
+	read := k.read
+	k.read = func(r *reader, n *yaml.Node, what string) *V {
+		if v := read(r, n, what); v != nil && len(n.Content) > 0 {
+			return v
+		}
+		return nil
+	}
+	return k
+}
+
+// ruleOf does the same as mappingOf, but an empty mapping is a value as well.
+func ruleOf[V any](t table[V], l layout, more object, check checker[V]) kind[*V] {
 	return kind[*V]{
 		name: "mapping", layout: l, schema: mappingSchema(t.keys(), more), keys: t.keys(),
 		read: func(r *reader, n *yaml.Node, what string) *V {
@@ -189,9 +202,6 @@ func mappingOf[V any](t table[V], l layout, more object, check checker[V]) kind[
 			}
 			if check != nil {
 				check(r, n, &v, r.mistakes() == before)
-			}
-			if len(n.Content) == 0 {
-				return nil
 			}
 			return &v
 		},

@@ -228,8 +228,8 @@ func (c *console) show(r *api.RunView) {
 		if strings.HasPrefix(r.Reason, "waits ") {
 			text = r.Reason
 		}
-		if r.Due.After(time.Now()) {
-			text += ", until " + r.Due.Local().Format("2006-01-02 15:04:05")
+		if due := r.KnownDue(); due.After(time.Now()) {
+			text += ", until " + due.Local().Format("2006-01-02 15:04:05")
 		}
 		c.line("%s %s", r.Name(), text)
 	}

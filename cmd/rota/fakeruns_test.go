@@ -95,6 +95,27 @@ func (f *fakeCluster) Cancel(_ context.Context, jobName, id string, c job.Cancel
 	return api.NewRunView(r), nil
 }
 
+func (f *fakeCluster) Decide(_ context.Context, jobName, id string, v job.Verdict, may func([]string) error) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	switch {
+	case !ok:
+		return api.RunView{}, job.ErrNotFound
+	case !r.AwaitsApproval():
+		return api.RunView{}, &api.Refusal{Reason: fmt.Sprintf("run %s waits for no approval: it is %s", r.Name(), r.State)}
+	}
+	if err := may(r.Approval.By); err != nil {
+		return api.RunView{}, err
+	}
+	r, err := r.Decide(nil, v)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	f.runs[r.Name()] = r
+	return api.NewRunView(r), nil
+}
+
 func (f *fakeCluster) Retry(_ context.Context, jobName, id, key, by string, _ bool) (api.RunView, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -76,7 +76,7 @@ Start with:  rota dev`,
 	)
 	add(groupRuns, "Runs:",
 		newRunCommand(c), newSubmitCommand(c), newRunsCommand(c), newRunInfoCommand(c), newLogsCommand(c),
-		newCancelCommand(c), newRetryCommand(c), newBackfillCommand(c))
+		newApproveCommand(c), newRejectCommand(c), newCancelCommand(c), newRetryCommand(c), newBackfillCommand(c))
 	add(groupTools, "Tools:", newConfigCommand(c), newHealthCommand(c), newVersionCommand(c))
 	root.AddCommand(newNannyCommand(c))
 	root.SetHelpCommandGroupID(groupTools)

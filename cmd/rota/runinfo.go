@@ -52,10 +52,11 @@ func writeRun(p *page, r *api.RunView) {
 		"Payload", string(r.Payload),
 		"Parameters", r.ParamsText(),
 		"Slot", p.moment(r.Slot),
-		"Due", p.moment(r.Due),
+		"Due", p.moment(r.KnownDue()),
 		"Started", p.moment(started),
 		"Finished", p.moment(r.Finished),
 		"Took", lasted(started, r.Finished, p.now),
+		"Approval", approvalText(p, r),
 		"Cancel", cancelText(p, r.Cancel),
 		"Written", fmt.Sprintf("by %s, revision %d", writer(r.Term), r.Revision),
 	)

@@ -154,7 +154,7 @@ func runRows(p *page, runs []api.RunView) [][]any {
 		state := tinted{string(r.State), colorOf(r.State)}
 		row := []any{r.Ref, state, p.when(started), lasted(started, r.Finished, p.now), r.Attempt}
 		if p.wide {
-			row = append(row, string(r.Kind), p.when(r.Due), p.when(r.Finished), r.Worker, r.Token, exitText(r.Exit), r.By)
+			row = append(row, string(r.Kind), p.when(r.KnownDue()), p.when(r.Finished), r.Worker, r.Token, exitText(r.Exit), r.By)
 		}
 		rows = append(rows, append(row, p.shortened(r.Reason)))
 	}

@@ -93,6 +93,8 @@ var operations = []struct {
 	{"POST", "/v1/jobs/JOB-shell/runs", "", auth.Operator, false},
 	{"POST", "/v1/runs/JOB-shell/r/retry", "", auth.Operator, false},
 	{"POST", "/v1/runs/JOB-shell/r/cancel", "", auth.Operator, false},
+	{"POST", "/v1/runs/JOB-shell/r/approve", "", auth.Operator, false},
+	{"POST", "/v1/runs/JOB-shell/r/reject", `{"reason":"no"}`, auth.Operator, false},
 	{"GET", "/v1/backfills", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/backfill", "", auth.Viewer, false},
 	{"POST", "/v1/jobs/JOB-http/backfill", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`, auth.Operator, false},

@@ -58,6 +58,7 @@ type Replica interface {
 	Planner
 	Editor
 	Operator
+	Approver
 	Backfiller
 }
 

@@ -47,6 +47,25 @@ func (f *fake) Cancel(_ context.Context, jobName, id string, c job.Cancel) (api.
 	return api.NewRunView(f.putRun(r)), f.fail()
 }
 
+func (f *fake) Decide(_ context.Context, jobName, id string, v job.Verdict, may func([]string) error) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	if !ok {
+		return api.RunView{}, job.ErrNotFound
+	}
+	if r.Approval != nil {
+		if err := may(r.Approval.By); err != nil {
+			return api.RunView{}, err
+		}
+	}
+	r, err := r.Decide(&job.Approve{}, v)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	return api.NewRunView(f.putRun(r)), f.fail()
+}
+
 func (f *fake) AcceptRestored(context.Context, string) (api.RestoredView, error) {
 	if err := f.fail(); err != nil {
 		return api.RestoredView{}, err

@@ -21,6 +21,7 @@ func (s *Server) routes() http.Handler {
 		s.registerReads(doc)
 		s.registerTimeline(doc)
 		s.registerWrites(doc)
+		s.registerApprovals(doc)
 		s.registerBackfills(doc)
 		s.registerDefinitions(doc)
 		s.registerWorkflows(doc)

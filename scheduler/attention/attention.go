@@ -31,6 +31,7 @@ const (
 	Failing     = "failing"
 	Late        = "late"
 	Breaker     = "breaker"
+	Approval    = "approval"
 	NoWorker    = "no_worker"
 	Quarantined = "quarantined"
 	Files       = "files"
@@ -44,8 +45,8 @@ const (
 
 // Kinds returns all kinds, the most urgent first.
 func Kinds() []string {
-	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, NoWorker, Quarantined, Files, AuthFile,
-		OpenID, Certificate, TLSOptional, Version, Paused}
+	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, Approval, NoWorker, Quarantined, Files,
+		AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
 }
 
 // Sort puts the most urgent items first. Items of one kind are in the order of their names.

@@ -57,6 +57,12 @@ func TestOfJobs(t *testing.T) {
 			runs: []*job.Run{run(1, job.Pending, because("breaker open until 2026-11-24T10:01:00Z: 2 of the latest attempts failed"))},
 			want: "breaker",
 		},
+		"a run waits for a person": {
+			runs: []*job.Run{
+				new(run(2, job.Pending, nil).Ask(&job.Approve{By: []string{"sre"}, Within: job.Duration(time.Hour)}, now.Add(-time.Minute))),
+			},
+			want: "approval", text: "Run j/2026-11-24T09:58:00Z waits for approval by sre until 2026-11-24T10:59:00Z.",
+		},
 		"a run that no worker accepts": {
 			runs: []*job.Run{run(1, job.Pending, because("no worker accepts it: none is present with its labels or handler"))},
 			want: "no_worker",

@@ -19,6 +19,8 @@ type history struct {
 	late     *job.Run // the run that has waited longest; nil: none is late
 	lates    int
 	breaker  *job.Run // a run that waits for the breaker
+	asked    *job.Run // the run that has waited longest for a person; nil: none does
+	askeds   int
 	noWorker *job.Run // a run that no worker accepts
 }
 
@@ -65,6 +67,10 @@ func (h *history) read(r *job.Run, now time.Time) {
 	case failed(r.State):
 		if h.last == nil || r.Finished.After(h.last.Finished) {
 			h.last = r
+		}
+	case r.AwaitsApproval():
+		if h.askeds++; h.asked == nil || r.Approval.Asked.Before(h.asked.Approval.Asked) {
+			h.asked = r
 		}
 	case r.State == job.Pending && strings.HasPrefix(r.Reason, "breaker"):
 		h.breaker = r
@@ -120,6 +126,15 @@ func (h *history) waiting(j *job.Job, f Facts) (items []Item) {
 		items = append(items, Item{
 			Kind: Breaker, Job: j.Name, Run: r.Name(), Since: r.Due, Next: "rota runs " + j.Name + " --state failed",
 			Text: "Job " + j.Name + " waits: " + r.Reason + ".",
+		})
+	}
+	if r := h.asked; r != nil {
+		text := "Run " + r.Name() + " " + r.Reason
+		if h.askeds > 1 {
+			text = fmt.Sprintf("%s of job %s wait for an approval, the oldest is %s", counted(h.askeds, "run"), j.Name, r.Name())
+		}
+		items = append(items, Item{
+			Kind: Approval, Job: j.Name, Run: r.Name(), Since: r.Approval.Asked, Text: text + ".", Next: "rota approve " + r.Name(),
 		})
 	}
 	if r := h.noWorker; r != nil {

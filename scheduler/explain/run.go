@@ -38,7 +38,7 @@ func explainRun(f Facts, r *job.Run) Answer {
 		}
 	default:
 		add("It is %s%s.", r.State, because(r.Reason))
-		if f.Now.Before(r.Due) && !r.AwaitsParents() {
+		if f.Now.Before(r.Due) && !r.AwaitsParents() && !r.AwaitsApproval() {
 			add("It is due in %s.", r.Due.Sub(f.Now).Round(time.Second))
 		}
 	}
@@ -46,6 +46,7 @@ func explainRun(f Facts, r *job.Run) Answer {
 	if len(r.Params) > 0 {
 		add("Its parameters: %s.", r.ParamsText())
 	}
+	addApproval(f, r, add)
 	if r.Late {
 		policy := "unknown"
 		if f.Job != nil {

@@ -12,7 +12,8 @@ import (
 // This codec saves a fifth of a node's processor time. A run takes 211 µs with it and 263 µs without it, in total (median
 // of two runs of bench throughput -rate 4000).
 func (r *Run) AppendJSON(b []byte) (out []byte, ok bool) {
-	if r.Cancel != nil || r.Payload != nil || r.Spec != nil || r.Outputs != nil || r.Params != nil || r.Defaulted != nil {
+	if r.Approval != nil || r.Cancel != nil || r.Payload != nil || r.Spec != nil || r.Outputs != nil || r.Params != nil ||
+		r.Defaulted != nil {
 		return b, false
 	}
 	w := writer{b: b}

@@ -207,7 +207,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		"text", true, 7, int64(7), &number, time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC), time.Second, job.Duration(time.Minute),
 		job.KindManual, job.Failed, []job.Attempt{{Number: 1}}, []job.Run{{Job: "a"}}, []int64{4}, []string{"x"},
 		map[string]string{"a": "b"}, []job.Parent{{Job: "a", When: job.WhenDone, State: job.Failed, Outputs: true}},
-		[]time.Time{time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)}, &job.Cancel{By: "me"}, json.RawMessage(`1`), &job.Spec{Shell: "true"},
+		[]time.Time{time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)}, &job.Cancel{By: "me"}, &job.Approval{Who: "me"}, json.RawMessage(`1`), &job.Spec{Shell: "true"},
 	}
 	fill := func(v reflect.Value, try func()) {
 		for i := range v.NumField() {

@@ -40,9 +40,10 @@ type Run struct {
 	// A step that was skipped because a job without parents skipped the slot.
 	SlotSkipped bool `json:"slot_skipped,omitempty"`
 
-	Cancel  *Cancel         `json:"cancel,omitempty"` // a request to end it; nil: none
-	Key     string          `json:"key,omitempty"`    // the caller's idempotency key
-	Payload json.RawMessage `json:"payload,omitempty"`
+	Approval *Approval       `json:"approval,omitempty"` // nil: it needs none, or nobody has been asked yet
+	Cancel   *Cancel         `json:"cancel,omitempty"`   // a request to end it; nil: none
+	Key      string          `json:"key,omitempty"`      // the caller's idempotency key
+	Payload  json.RawMessage `json:"payload,omitempty"`
 
 	Params    map[string]string `json:"params,omitempty"`    // values by name, those of defaults included
 	Defaulted []string          `json:"defaulted,omitempty"` // names of the parameters whose value is the default, sorted
@@ -131,16 +132,33 @@ func (r *Run) IdempotencyKey() string {
 	return r.Name()
 }
 
-// Active reports whether the run occupies its job at now: it is armed or running, or waits for another attempt, or is
-// due. A submission for later is not active.
+// Active reports whether the run occupies its job at now: it is armed or running, waits for another attempt or for its
+// approval, or is due. A submission for later is not active.
 func (r *Run) Active(now time.Time) bool {
 	switch r.State {
 	case Armed, Running:
 		return true
 	case Pending:
-		return r.Attempt > 0 || !r.Due.After(now)
+		return r.Attempt > 0 || r.Asked() || !r.Due.After(now)
 	}
 	return false
+}
+
+// KnownDue returns the due time of the run; zero if parents or a person must set it first.
+func (r *Run) KnownDue() time.Time {
+	if r.State == Pending && !r.Due.Before(WhenApproved) {
+		return time.Time{}
+	}
+	return r.Due
+}
+
+// WaitsSince returns when the run began to wait for anything except its time: when a person was asked, or when the run is due. The
+// result lies after the present time if the run does not wait yet.
+func (r *Run) WaitsSince() time.Time {
+	if r.AwaitsApproval() {
+		return r.Approval.Asked
+	}
+	return r.Due
 }
 
 // SlotID returns the identity of a slot: RFC 3339 in UTC, with a fraction only if it is not zero.

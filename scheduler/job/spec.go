@@ -44,6 +44,7 @@ type Spec struct {
 	MaxPending   int               `json:"max_pending,omitempty"`  // submitted runs that may await their start; 0: DefaultMaxPending
 	StartWithin  Duration          `json:"start_within,omitempty"` // a run that has waited so long is skipped; 0: it waits without end
 	FinishBy     string            `json:"finish_by,omitempty"`    // a time of day or a duration; see schedule.ParseFinishBy
+	Approve      *Approve          `json:"approve,omitempty"`      // each run waits for a person; nil: none does
 	Workers      map[string]string `json:"workers,omitempty"`      // labels that a worker must have
 	Notify       Notify            `json:"notify,omitempty"`       // the notifiers that report about the job
 	Limits       []string          `json:"limits,omitempty"`       // names of cluster-wide limits
@@ -263,6 +264,9 @@ func (s *Spec) Check() error {
 	}
 	if err == nil && s.Breaker != nil {
 		err = s.Breaker.check()
+	}
+	if err == nil && s.Approve != nil {
+		err = s.Approve.check()
 	}
 	if err == nil && s.Resources != nil {
 		err = s.Resources.check()

@@ -103,10 +103,13 @@ func (r Run) Stop(c Cancel) (Run, error) {
 		}
 		return r, nil
 	}
-	from := r.State
+	from, asked := r.State, r.AwaitsApproval()
 	r, err := r.move(Canceled)
 	if err != nil {
 		return r, err
+	}
+	if asked { // nobody sets its due time any more
+		r.Due = r.Approval.Asked
 	}
 	if from == Armed { // its attempt has not begun, and does not count
 		r.Attempt, r.Worker, r.Session, r.Limits = max(0, r.Attempt-1), "", "", nil

@@ -47,7 +47,7 @@ var waits = []struct{ start, wait string }{
 	{"rate ", "rate"},
 	{"breaker ", "breaker"},
 	{"waits for its parents", "parent"},
-	{"waits for approval", "approval"},
+	{ApprovalPending, "approval"},
 }
 
 // Waits lists what WaitsFor may return.

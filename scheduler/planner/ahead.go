@@ -118,7 +118,7 @@ func (p *Planner) isSoon(j *jobState, due, now time.Time) bool {
 // now.
 func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	spec := j.spec(&r)
-	if spec == nil || !p.mayAssign(j, &r) || !p.isFirst(j, &r) || j.overtakes(&r, spec, now) {
+	if spec == nil || r.NeedsApproval(spec) || !p.mayAssign(j, &r) || !p.isFirst(j, &r) || j.overtakes(&r, spec, now) {
 		return nil
 	}
 	if p.throttleReason(j, &r, spec, now, false) != "" {

@@ -157,6 +157,8 @@ func disturbed(r *liveRun) bool {
 func (j *jobState) delay(r *liveRun) time.Duration {
 	due := r.Due
 	switch {
+	case r.Asked(): // a person delayed it, and not the cluster
+		due = job.Later(r.Approval.At, r.Approval.Asked)
 	case r.Kind == job.KindScheduled && j.when != nil:
 		due = r.Slot.Add(j.when.Offset())
 	case r.Attempt > 1: // Due is that of the latest attempt

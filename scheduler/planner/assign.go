@@ -59,6 +59,9 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			waiting.addBlocked(r.Run, paused)
 			continue
 		}
+		if r.NeedsApproval(spec) {
+			return &job.Decision{Run: new(r.Ask(spec.Approve, now)), JobRev: j.rev(r.Run)}
+		}
 		limits := strings.Join(spec.Limits, " ")
 		why, known := throttled[limits]
 		if !known {

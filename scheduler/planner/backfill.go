@@ -56,6 +56,12 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 		By: b.By, Created: now, Generation: j.def.Generation,
 	}
 	r.Params, r.Defaulted = j.def.Spec.DefaultParams()
+	if r.NeedsApproval(j.def.Spec) { // it needs no room yet
+		next.Position, next.Started = slot, next.Started+1
+		d := p.moveBackfill(j, next)
+		d.Run = new(r.Ask(j.def.Spec.Approve, now))
+		return d
+	}
 	if j.liveWaits(now) || p.unplaced.waiting > 0 || p.throttleReason(j, &r, j.def.Spec, now, false) != "" {
 		p.wakeAt(j, now.Add(backfillPoll))
 		return nil

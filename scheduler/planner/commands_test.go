@@ -96,6 +96,8 @@ func (st *stage) do(line string) {
 		st.start(name, opts)
 	case "cancel":
 		st.cancel(st.runID(name))
+	case "approve", "reject":
+		st.approve(st.runID(name), names[0] == "approve")
 	case "garbage":
 		st.store.putGarbage(split(st.runID(name)))
 	case "remove":
@@ -182,6 +184,9 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Spec.Retry = &job.Retry{Max: number(value), Jitter: job.JitterNone}
 		case "start_within":
 			j.Spec.StartWithin = job.Duration(span(value))
+		case "approve": // NAME:WITHIN; both may be empty
+			by, within, _ := strings.Cut(value, ":")
+			j.Spec.Approve = &job.Approve{By: strings.Fields(by), Within: job.Duration(span(within))}
 		case "priority":
 			j.Spec.Priority = number(value)
 		case "limits":

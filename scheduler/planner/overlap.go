@@ -19,7 +19,7 @@ func (p *Planner) decideAllowed(j *jobState, s slot, now time.Time) *job.Decisio
 		if s.late && r.State == job.Armed {
 			return nil // late slots run in order: the next is assigned once this one has started
 		}
-		if !r.begun() {
+		if r.unstarted() {
 			queued++
 		}
 	}
@@ -120,6 +120,9 @@ func (j *jobState) hasReplaced(s slot, now time.Time) bool {
 // provenActive reports whether r was certainly active when s was due, and would have been without any delay by the cluster. If
 // that is not certain yet, it returns the time from which it is certain if r does not change; zero means never.
 func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (bool, time.Time) {
+	if stillAsked(r, s) {
+		return true, time.Time{}
+	}
 	if !r.begun() {
 		// A waiting run counts only if it still waits for room now that s is due: there are workers, but all are full.
 		if spec := j.spec(r.Run); spec != nil && !s.late && !r.Late && j.live.begun == j.live.backfilled() {

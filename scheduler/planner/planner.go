@@ -128,22 +128,25 @@ type decider func(*Planner, *jobState, time.Time) *job.Decision
 
 // deciders are all concerns of a job, the most urgent first.
 var deciders = []decider{
-	(*Planner).recoverLost,   // runs whose worker is lost
-	(*Planner).stopOverdue,   // runs that should have ended
-	(*Planner).cancelOrphans, // runs of a deleted job
-	(*Planner).recall,        // runs that are armed ahead and may not start
-	(*Planner).decideWaiting, // steps of a workflow that a client started
-	(*Planner).skipWaited,    // runs that have waited too long for their start
-	(*Planner).decideSlot,    // the next slot
-	(*Planner).assign,        // runs that wait for a worker
-	(*Planner).reportLate,    // slots that are late
-	(*Planner).backfill,      // past slots
-	(*Planner).prune,         // history
+	(*Planner).recoverLost,     // runs whose worker is lost
+	(*Planner).stopOverdue,     // runs that should have ended
+	(*Planner).cancelOrphans,   // runs of a deleted job
+	(*Planner).recall,          // runs that are armed ahead and may not start
+	(*Planner).expireApprovals, // runs that nobody has approved in time
+	(*Planner).decideWaiting,   // steps of a workflow that a client started
+	(*Planner).skipWaited,      // runs that have waited too long for their start
+	(*Planner).decideSlot,      // the next slot
+	(*Planner).assign,          // runs that wait for a worker
+	(*Planner).reportLate,      // slots that are late
+	(*Planner).backfill,        // past slots
+	(*Planner).prune,           // history
 }
 
 // unreadableDeciders are the concerns of a job whose definition cannot be read. Its slots are unknown, and so is whether
 // it still exists.
-var unreadableDeciders = []decider{(*Planner).recoverLost, (*Planner).stopOverdue, (*Planner).assign, (*Planner).prune}
+var unreadableDeciders = []decider{
+	(*Planner).recoverLost, (*Planner).stopOverdue, (*Planner).expireApprovals, (*Planner).assign, (*Planner).prune,
+}
 
 // decide returns the most urgent decision about j at now, or nil if there is none.
 func (p *Planner) decide(j *jobState, now time.Time) *job.Decision {

@@ -83,8 +83,12 @@ func (r *liveRun) endedAt(now time.Time) time.Time {
 	return job.Earlier(at, now)
 }
 
-// begun reports whether the run is at a worker, or was and waits for another attempt.
-func (r *liveRun) begun() bool { return r.State != job.Pending || r.Attempt > 0 }
+// begun reports whether the run is at a worker, or was and waits for another attempt. A run for which a person was asked counts
+// too, because its job waits for it.
+func (r *liveRun) begun() bool { return !r.unstarted() || r.Asked() }
+
+// unstarted reports whether the run has no worker and never had one.
+func (r *liveRun) unstarted() bool { return r.State == job.Pending && r.Attempt == 0 }
 
 // assigned reports whether the run is at a worker.
 func (r *liveRun) assigned() bool { return isAssigned(r.Run) }

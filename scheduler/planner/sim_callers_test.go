@@ -33,6 +33,9 @@ func (w *sim) defineJobs() {
 		if w.chance(0.3) {
 			spec.Description = "slow"
 		}
+		if w.chance(0.25) {
+			spec.Approve = &job.Approve{Within: job.Duration(time.Second + w.upTo(time.Minute))}
+		}
 		w.bound(&spec)
 		name := fmt.Sprintf("j%d", i)
 		w.jobs = append(w.jobs, name)
@@ -66,7 +69,9 @@ func (w *sim) operate() {
 	}
 	next := *j
 	next.Spec = new(*j.Spec)
-	switch w.n(13) {
+	switch w.n(16) {
+	case 13, 14, 15:
+		w.approve()
 	case 0:
 		w.log("pause %s", name)
 		now := w.apiClock()
@@ -154,7 +159,11 @@ func (w *sim) redefine(j *job.Job, spec job.Spec) {
 
 // edited returns spec with another policy.
 func (w *sim) edited(spec job.Spec) job.Spec {
-	switch w.n(7) {
+	switch w.n(8) {
+	case 7:
+		if spec.Approve = nil; w.chance(0.5) {
+			spec.Approve = &job.Approve{Within: job.Duration(time.Second + w.upTo(time.Minute))}
+		}
 	case 0:
 		spec.Priority = w.n(3)
 	case 1:

@@ -66,6 +66,7 @@ func (c *checker) change(ch job.Change) {
 	}
 	c.limits.change(c, old, r)
 	if r.State == job.Armed {
+		c.approved(r)
 		c.room(r)
 		if last := c.tokens[r.Job]; ch.Rev <= last {
 			c.fail("run %s: token %d after %d", name, ch.Rev, last)
@@ -213,31 +214,11 @@ func covers(slot time.Time) func(*job.Event) bool {
 	return func(e *job.Event) bool { return !slot.Before(e.From) && !slot.After(e.To) }
 }
 
-// executes records that an attempt starts.
-func (c *checker) executes(r *job.Run, now time.Time) *execution {
-	e := &execution{run: r.Name(), begin: now, backfill: r.Kind == job.KindBackfill}
-	if now.Before(r.Due.Add(-simOffset)) {
-		c.fail("run %s starts at %v, before its time %v", r.Name(), now, r.Due)
-	}
-	spec := c.sim.spec(r.Job)
-	for _, o := range c.execs[r.Job] {
-		if !o.end.IsZero() && !o.end.After(now) {
-			continue
-		}
-		if o.run == e.run {
-			c.fail("run %s executes twice at %v", e.run, now)
-		} else if r.Kind != job.KindBackfill && !o.backfill && spec != nil && spec.Overlap != job.OverlapAllow && r.Generation == c.sim.store.job(r.Job).Generation {
-			c.fail("runs %s and %s of a job that must not overlap execute at %v", o.run, e.run, now)
-		}
-	}
-	c.execs[r.Job] = append(c.execs[r.Job], e)
-	return e
-}
-
 // verify checks the final state, some minutes after the last fault.
 func (c *checker) verify(w *sim) []error {
 	healed := w.now.Add(-30 * time.Second)
 	for _, r := range w.store.runs() {
+		c.expired(r, healed)
 		if !r.State.Terminal() && r.Due.Before(healed) && !job.Later(r.Created, r.Due).After(healed) && !c.behind(r.Job, healed) {
 			c.fail("run %s is stuck: %s", r.Name(), describe(r))
 		}

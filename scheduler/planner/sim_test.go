@@ -155,6 +155,9 @@ func (w *sim) step() {
 	for _, x := range w.workers {
 		x.step()
 	}
+	if w.healed {
+		w.approve()
+	}
 	w.election()
 	for _, r := range w.replicas {
 		r.step()

@@ -222,3 +222,24 @@ func (w *sim) spec(name string) *job.Spec {
 	}
 	return nil
 }
+
+// executes records that an attempt starts.
+func (c *checker) executes(r *job.Run, now time.Time) *execution {
+	e := &execution{run: r.Name(), begin: now, backfill: r.Kind == job.KindBackfill}
+	if now.Before(r.Due.Add(-simOffset)) {
+		c.fail("run %s starts at %v, before its time %v", r.Name(), now, r.Due)
+	}
+	spec := c.sim.spec(r.Job)
+	for _, o := range c.execs[r.Job] {
+		if !o.end.IsZero() && !o.end.After(now) {
+			continue
+		}
+		if o.run == e.run {
+			c.fail("run %s executes twice at %v", e.run, now)
+		} else if r.Kind != job.KindBackfill && !o.backfill && spec != nil && spec.Overlap != job.OverlapAllow && r.Generation == c.sim.store.job(r.Job).Generation {
+			c.fail("runs %s and %s of a job that must not overlap execute at %v", o.run, e.run, now)
+		}
+	}
+	c.execs[r.Job] = append(c.execs[r.Job], e)
+	return e
+}

@@ -135,9 +135,13 @@ func (p *Planner) cursor(j *jobState, at position, after time.Time) *job.Cursor 
 	return &job.Cursor{Job: j.name, After: after, Next: next, Generation: j.def.Generation, Rev: at.rev}
 }
 
-// dispatch creates the slot's run, armed if a worker has room and the run may start, otherwise pending.
+// dispatch creates the slot's run: armed if a worker has room and the run may start, otherwise pending. If the run needs an
+// approval, it waits for that first.
 func (p *Planner) dispatch(j *jobState, s slot, now time.Time) *job.Decision {
 	r, spec := p.slotRun(j, s, now, ""), j.def.Spec
+	if r.NeedsApproval(spec) {
+		return p.createPending(j, s, r.Ask(spec.Approve, now))
+	}
 	if j.overtakes(&r, spec, now) {
 		r.Reason = reasonOverlap
 		return p.createPending(j, s, r)

@@ -156,6 +156,21 @@ func (st *stage) cancel(name string) {
 	}
 }
 
+// approve decides about a run as a client does.
+func (st *stage) approve(name string, approved bool) {
+	r := st.mustRun(name)
+	var rule *job.Approve
+	if j := st.store.job(r.Job); j != nil {
+		rule = j.Spec.Approve
+	}
+	next, err := r.Decide(rule, job.Verdict{Approved: approved, At: st.now, Who: "alice", Reason: "asked for"})
+	if err != nil {
+		st.out.WriteString(err.Error() + "\n")
+		return
+	}
+	st.write(next, nil)
+}
+
 func (st *stage) submit(name string, opts map[string]string) {
 	r := job.Run{
 		Job: name, ID: opts["id"], Kind: job.KindManual, Slot: st.now, Due: st.now, State: job.Pending, Created: st.now,

@@ -137,7 +137,7 @@ func (p *Planner) placeStep(j *jobState, r *job.Run, now time.Time) (skip string
 		if o.ID == r.ID || o.AwaitsParents() || o.Kind == job.KindBackfill {
 			continue
 		}
-		if !o.begun() && o.Kind == job.KindScheduled {
+		if o.unstarted() && o.Kind == job.KindScheduled {
 			waiting++
 		}
 		active = active || o.begun() || o.Active(now)
@@ -151,6 +151,8 @@ func (p *Planner) placeStep(j *jobState, r *job.Run, now time.Time) (skip string
 		r.Reason = reasonOverlap
 	case !p.mayAssign(j, r):
 		r.Reason = job.ReasonNew
+	case r.NeedsApproval(spec):
+		*r = r.Ask(spec.Approve, now)
 	default:
 		if r.Reason = p.throttleReason(j, r, spec, now, false); r.Reason != "" {
 			return ""

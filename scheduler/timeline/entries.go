@@ -215,6 +215,13 @@ func changesOf(f Facts) (list []Entry) {
 		}
 	}
 	for _, r := range f.Runs {
+		if a := r.Approval; a != nil && !a.At.IsZero() {
+			verb := " rejected "
+			if a.Approved {
+				verb = " approved "
+			}
+			add(a.At, a.Who, r.Job, r.Name(), who(a.Who)+verb+r.Name()+because(a.Reason)+".")
+		}
 		if r.Cancel != nil {
 			add(r.Cancel.At, r.Cancel.By, r.Job, r.Name(), who(r.Cancel.By)+" asked for the end of "+r.Name()+because(r.Cancel.Reason)+".")
 		}

@@ -19,6 +19,7 @@ func (c *checker) checkJob(s *subject) {
 		c.checkRun(r)
 		c.checkOutcome(s, r)
 		c.checkStep(r)
+		c.checkApproval(r)
 		c.checkTokens(r, holders)
 	}
 	if s.cursor != nil {

@@ -163,6 +163,7 @@ func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
 	l.checkDelivery(before, r)
 	l.checkRise(before, r)
 	l.checkFollows(before, r)
+	l.checkDecided(before, r)
 	l.setRun(ch.Name, r)
 	if r.State == job.Armed {
 		l.checkTerm(ch.Name, ch.Rev, r.Term)

@@ -111,6 +111,7 @@ func (t *timeline) checkRun(name string, vs []runVersion) {
 		}
 	}
 	t.checkRetries(name, last(vs))
+	t.checkApproval(name, vs)
 	if s := last(vs).State; !s.Terminal() {
 		t.report(RuleUnfinished, name, fmt.Sprintf("is %s at the end: %s", s, describe(vs)))
 	}
@@ -179,8 +180,11 @@ func (t *timeline) checkBirth(name string, born runVersion) {
 	if t.ByHand[t.Prefix+"/cursors/"+r.Job] {
 		return
 	}
-	for _, c := range t.cursors[r.Job] {
-		if c.Rev == born.Rev && c.cursor.After.Equal(r.Slot) {
+	cursors := t.cursors[r.Job]
+	for i, c := range cursors {
+		// The slots of a step may end in another order, so its cursor may have decided later ones before.
+		overtaken := len(r.After) > 0 && c.cursor.Passed(r.Slot) && (i == 0 || !cursors[i-1].cursor.Passed(r.Slot))
+		if c.Rev == born.Rev && (overtaken || c.cursor.After.Equal(r.Slot)) {
 			return
 		}
 	}
@@ -201,7 +205,11 @@ func (t *timeline) checkCursor(name string, vs []cursorVersion) {
 		run, known := t.runs[name+"/"+job.SlotID(v.cursor.After)]
 		known = known && run[0].Rev <= v.Rev || t.ByHand[t.Prefix+"/runs/"+name+"/"+job.SlotID(v.cursor.After)]
 		reason := slices.ContainsFunc(t.skips[name], func(s skip) bool { return s.rev == v.Rev })
-		moved := i == 0 || v.cursor.After.After(vs[i-1].cursor.After)
+		from := t.since[name] // a step may begin with a slot that overtakes others; its cursor then stays where its definition began
+		if i > 0 {
+			from = vs[i-1].cursor.After
+		}
+		moved := v.cursor.After.After(from)
 		if moved && !known && !reason {
 			t.report(RuleCursor, name, fmt.Sprintf("moved to %s%s without a run or a reason", job.SlotID(v.cursor.After), at(v.Version)))
 		}

@@ -14,7 +14,7 @@ var byWorker = []string{
 
 // byLeader reports whether only a leader makes the step from prev to v. A leader creates a slot's run, ends it before it
 // started, dispatches it, withdraws it, and ends an attempt of a lost or silent worker. Workers claim and return runs and
-// report how attempts ended; clients submit and cancel runs. Both leaders and workers write "the job was changed", so byLeader
+// report how attempts ended; clients submit, approve, reject and cancel runs. Both leaders and workers write "the job was changed", so byLeader
 // returns false for that step.
 func byLeader(prev *runVersion, v runVersion) bool {
 	if prev == nil {
@@ -23,6 +23,8 @@ func byLeader(prev *runVersion, v runVersion) bool {
 	from, to := &prev.run, &v.run
 	asked := from.Cancel == nil && to.Cancel != nil
 	switch {
+	case decides(from, to):
+		return false
 	case to.Term != from.Term, to.State == job.Armed, to.State == job.Skipped:
 		return true
 	case asked:

@@ -41,6 +41,8 @@ func (t *timeline) refute(p plea) string {
 			return "it was not paused"
 		}
 		return ""
+	case p.run != "" && unapproved(p.reason): // see checkUnapproved
+		return ""
 	case strings.HasPrefix(p.reason, "the schedule was changed "):
 		if !t.wasChanged(p.job.Name, p.rev) {
 			return "its definition was not changed"

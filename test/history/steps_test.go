@@ -83,3 +83,48 @@ func TestStepRule(t *testing.T) {
 		})
 	}
 }
+
+// The slots of a step may end in another order than they began. Its cursor then records the later ones beyond the earlier one.
+func TestACursorOfAStepMayOvertake(t *testing.T) {
+	first, second := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), time.Date(2026, 3, 1, 12, 1, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		before, after []time.Time // slots that the cursor records beyond its position, when the second slot is decided and then the first
+		upTo          time.Time   // its position in the end
+		want          int         // violations
+	}{
+		"it overtakes and catches up":        {[]time.Time{second}, nil, second, 0},
+		"it does not record the second slot": {nil, nil, second, 1},
+		"it never passes the first slot":     {[]time.Time{second}, []time.Time{second}, first.Add(-time.Hour), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := History{Prefix: "/rota", Over: second.Add(time.Hour)}
+			rev := int64(10)
+			write := func(slot time.Time, cursor job.Cursor) {
+				r := job.Run{Job: "join", ID: job.SlotID(slot), Kind: job.KindScheduled, Slot: slot, State: job.Pending, After: []job.Parent{{Job: "left"}}}
+				for key, record := range map[string]any{"runs/" + r.Name(): r, "cursors/join": cursor} {
+					text, err := json.Marshal(record)
+					if err != nil {
+						t.Fatal(err)
+					}
+					create := rev
+					if key == "cursors/join" {
+						create = 10
+					}
+					h.Versions = append(h.Versions, Version{Key: "/rota/" + key, Rev: rev, Create: create, Value: text})
+				}
+				rev++
+			}
+			write(second, job.Cursor{Job: "join", After: first.Add(-time.Hour), Beyond: c.before})
+			write(first, job.Cursor{Job: "join", After: c.upTo, Beyond: c.after})
+			n := 0
+			for _, v := range Check(h) {
+				if v.Rule == RuleCursor && v.What != "cursor join" && v.What != "join" {
+					n++
+				}
+			}
+			if n != c.want {
+				t.Errorf("got %d violations, want %d", n, c.want)
+			}
+		})
+	}
+}

@@ -21,6 +21,7 @@ func jobs() map[string]job.Spec {
 		"report":         {After: []job.After{{Job: "nightly-backup"}}, Shell: "true"},
 		"colors":         {Shell: `printf '\033[31mred\033[0m <b>plain</b>\n'`},
 		"long":           {Shell: "echo begun; sleep 120"},
+		"asks":           {Shell: "echo paid", Overlap: job.OverlapAllow, Approve: &job.Approve{By: []string{"sre"}, Within: job.Duration(time.Hour)}},
 		"nightly-backup": {Description: "Dump the database", Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Shell: "true"},
 	}
 	for i := range 60 {
@@ -150,6 +151,8 @@ func everyAction(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	b.await(15*time.Second, "live output", "document.querySelector('#output')?.textContent.includes('begun')")
 	submit(b, base, "/do/cancel?job=long&run="+strings.TrimPrefix(ref, "long/"), map[string]string{"reason": "not needed"})
 	runIs("/runs/"+ref, job.Canceled)
+
+	approvals(t, b, c, base, runIs)
 
 	submit(b, base, "/do/new", map[string]string{"name": "made-here", "definition": "every: 1h\nshell: echo one\n"})
 	jobIs("the job exists", "made-here", func(v api.JobView, err error) bool { return err == nil && v.Spec.Shell == "echo one" })

@@ -135,6 +135,25 @@ func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, e
 	return v, err
 }
 
+// Approve approves a run that waits for a person.
+func (c *Client) Approve(ctx context.Context, run, reason string) (api.RunView, error) {
+	return c.runAction(ctx, run, "/approve", api.ReasonRequest{Reason: reason})
+}
+
+// Reject rejects a run that waits for a person.
+func (c *Client) Reject(ctx context.Context, run, reason string) (api.RunView, error) {
+	return c.runAction(ctx, run, "/reject", api.RejectRequest{Reason: reason})
+}
+
+func (c *Client) runAction(ctx context.Context, run, action string, body any) (api.RunView, error) {
+	path, err := runPath(run)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	v, _, err := fetch[api.RunView](ctx, c, call{method: http.MethodPost, path: path + action, body: body, repeatable: true})
+	return v, err
+}
+
 // Retry creates a run that repeats an ended run.
 func (c *Client) Retry(ctx context.Context, run string) (api.RunView, error) {
 	v, _, err := c.RetryOnce(ctx, run, "")

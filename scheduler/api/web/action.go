@@ -27,6 +27,8 @@ var actions = map[string]action{
 	"resume":          {"resume-job", false, prepareResume, reasoned("/resume", "resumed")},
 	"delete":          {"delete-job", false, prepareDelete, performDelete},
 	"cancel":          {"cancel-run", false, prepareCancel, reasoned("/cancel", "canceled")},
+	"approve":         {"approve-run", false, prepareApprove, reasoned("/approve", "approved")},
+	"reject":          {"reject-run", false, prepareReject, reasoned("/reject", "rejected")},
 	"retry":           {"retry-run", false, prepareRetry, performRetry},
 	"resume-workflow": {"retry-run", false, prepareResumeWorkflow, performResumeWorkflow},
 	"edit":            {"put-job", false, prepareEdit, performEdit},
@@ -48,6 +50,8 @@ var doneNotes = map[string]string{
 	"resumed":  "Resumed.",
 	"deleted":  "Deleted.",
 	"canceled": "The end of the run was requested.",
+	"approved": "Approved.",
+	"rejected": "Rejected. The run is skipped.",
 	"retried":  "A new run repeats the old one.",
 	"saved":    "Saved.",
 

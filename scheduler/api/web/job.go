@@ -111,7 +111,7 @@ func latestID(runs []api.RunView) string {
 // begun returns the runs that are due, so that submissions for later do not fill a chart.
 func begun(runs []api.RunView, now time.Time) (list []api.RunView) {
 	for i := range runs {
-		if r := &runs[i]; r.State.Terminal() || !r.Due.After(now) {
+		if r := &runs[i]; r.State.Terminal() || !r.WaitsSince().After(now) {
 			list = append(list, *r)
 		}
 	}

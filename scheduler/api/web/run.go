@@ -165,15 +165,19 @@ func latenessOf(v *api.RunView, now time.Time) (list []part) {
 	if v.Attempt > 1 || v.State == job.Skipped {
 		return nil // the record has only the times of the present attempt
 	}
-	if v.Kind == job.KindScheduled {
+	a := v.Approval
+	switch {
+	case v.Asked() && a.Approved:
+		add("approval", "until a person approved it", a.At.Sub(a.Asked))
+	case v.Kind == job.KindScheduled && !v.Asked() && len(v.After) == 0:
 		add("jitter", "the job's jitter delays every slot", v.Due.Sub(v.Slot))
 	}
 	switch {
 	case !v.Started.IsZero() && !v.Armed.IsZero():
 		add("dispatch", "until the leader gave it to a worker: it waited for a leader, a limit or room", v.Armed.Sub(v.Due))
 		add("claim", "until the worker had claimed and started it", v.Started.Sub(job.Later(v.Armed, v.Due)))
-	case v.State == job.Pending && now.After(v.Due):
-		add("waiting", strings.TrimSuffix(v.Reason, "."), now.Sub(v.Due))
+	case v.State == job.Pending && now.After(v.WaitsSince()):
+		add("waiting", strings.TrimSuffix(v.Reason, "."), now.Sub(v.WaitsSince()))
 	}
 	return list
 }

@@ -63,7 +63,7 @@ type Job struct {
 // Waits reports whether a run of the job is due at now and has not begun.
 func (j *Job) Waits(now time.Time) bool {
 	for _, r := range j.pending {
-		if !r.Due.After(now) {
+		if !r.WaitsSince().After(now) {
 			return true
 		}
 	}

@@ -93,18 +93,18 @@ func (b *Backend) addActive(v *api.OverviewView, now time.Time, sees func(string
 			active = insert(active, r, overviewList, func(x, y *job.Run) int { return x.Started.Compare(y.Started) })
 		case r.State == job.Armed:
 			v.Armed++
-		case r.Due.After(now):
+		case r.WaitsSince().After(now):
 			v.Later++
 		default:
 			v.Waiting++
 			reason := cmp.Or(r.Reason, job.ReasonNew)
 			w := waits[reason]
 			if w == nil {
-				w = &api.WaitView{Reason: reason, Since: r.Due, Ref: r.Name()}
+				w = &api.WaitView{Reason: reason, Since: r.WaitsSince(), Ref: r.Name()}
 				waits[reason] = w
 			}
-			if w.Count++; r.Due.Before(w.Since) {
-				w.Since, w.Ref = r.Due, r.Name()
+			if w.Count++; r.WaitsSince().Before(w.Since) {
+				w.Since, w.Ref = r.WaitsSince(), r.Name()
 			}
 		}
 		return false
@@ -210,7 +210,7 @@ func recent(runs []*job.Run, n int, now time.Time) []api.RecentRun {
 		if len(list) == n {
 			break
 		}
-		if r.Due.After(now) && r.State != job.Running {
+		if r.WaitsSince().After(now) && r.State != job.Running {
 			continue
 		}
 		v := api.RecentRun{ID: r.ID, State: r.State, Slot: r.Slot, Late: r.Late, Reason: r.Reason}

@@ -39,7 +39,11 @@ func (s State) runLines() []string {
 		lines = append(lines, attemptLine(r.Attempt, r.State, r.Worker, r.Started, s.snap.At, ""))
 	}
 	if len(lines) == 0 {
-		lines = append(lines, "no attempt yet; due "+stamp(r.Due))
+		text := "no attempt yet"
+		if due := r.KnownDue(); !due.IsZero() {
+			text += "; due " + stamp(due)
+		}
+		lines = append(lines, text)
 	}
 	lines = append(lines, strong.paint("Output"))
 	text := strings.TrimRight(s.snap.Output, "\n")

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/spf13/cobra"
+)
+
+func newApproveCommand(c *cli) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "approve RUN | JOB",
+		Short: "Approve a run that waits for a person",
+		Long: `Approve a run of a job with approve. It starts as soon as nothing else is in its way. A job stands for its latest run
+that waits for an approval.`,
+		Example:           "  rota approve nightly-backup/2026-01-31T02:30:00Z",
+		Args:              takesRun,
+		ValidArgsFunction: c.completeRuns,
+		RunE: c.changing(c.withRun(asked, func(ctx context.Context, cl *client.Client, args []string) error {
+			r, err := cl.Approve(ctx, args[0], reason)
+			if err != nil {
+				return err
+			}
+			return c.print(r, func(p *page) { p.line("run %s approved", r.Ref) })
+		})),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "text that is shown with the run")
+	return cmd
+}
+
+func newRejectCommand(c *cli) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "reject RUN | JOB --reason TEXT",
+		Short: "Reject a run that waits for a person",
+		Long: `Reject a run of a job with approve. The run is skipped, with the reason. A job stands for its latest run that waits for an
+approval.`,
+		Example:           "  rota reject nightly-backup/2026-01-31T02:30:00Z --reason 'the month is not closed'",
+		Args:              takesRun,
+		ValidArgsFunction: c.completeRuns,
+		RunE: c.changing(c.withRun(asked, func(ctx context.Context, cl *client.Client, args []string) error {
+			if reason == "" {
+				return usagef("--reason is missing: say why, for the person who asks")
+			}
+			r, err := cl.Reject(ctx, args[0], reason)
+			if err != nil {
+				return err
+			}
+			return c.print(r, func(p *page) { p.line("run %s rejected", r.Ref) })
+		})),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; it becomes the reason of the run")
+	return cmd
+}
+
+func asked(r *api.RunView) bool { return r.AwaitsApproval() }
+
+// approvalText says who decided about a run, and when; or who may.
+func approvalText(p *page, r *api.RunView) string {
+	a := r.Approval
+	switch {
+	case a == nil || a.At.IsZero():
+		return ""
+	case a.Approved:
+		return because("approved "+p.moment(a.At)+" by "+a.Who, a.Reason)
+	}
+	return because("rejected "+p.moment(a.At)+" by "+a.Who, a.Reason)
+}
+
+func because(text, reason string) string {
+	if reason == "" {
+		return text
+	}
+	return text + ": " + reason
+}
