@@ -133,6 +133,9 @@ func (p *Planner) placeStep(j *jobState, r *job.Run, now time.Time) (skip string
 	if spec == nil {
 		return ""
 	}
+	if within := spec.StartWithin; within > 0 && r.Spec == nil && !now.Before(p.waitsSince(r).Add(within.Std())) {
+		return reasonWaited(within)
+	}
 	for _, o := range j.live.order {
 		if o.ID == r.ID || o.AwaitsParents() || o.Kind == job.KindBackfill {
 			continue

@@ -7,7 +7,7 @@ import (
 )
 
 // skipWaited skips a run that has waited for its first start longer than the start_within of its job. It waits for whatever holds
-// it back: room, a limit, a rate, an earlier run or a pause. The run of a missed slot waits since the leader created it.
+// it back: room, a limit, a rate, an earlier run, a pause or its parents.
 func (p *Planner) skipWaited(j *jobState, now time.Time) *job.Decision {
 	if j.def == nil || j.def.Spec.StartWithin == 0 {
 		return nil
@@ -20,7 +20,7 @@ func (p *Planner) skipWaited(j *jobState, now time.Time) *job.Decision {
 		if r.State != job.Pending || r.Attempt > 0 || r.Ahead || r.Spec != nil {
 			continue
 		}
-		until := job.Later(r.Due, r.Created).Add(within.Std())
+		until := p.waitsSince(r.Run).Add(within.Std())
 		if now.Before(until) {
 			p.wakeAt(j, until)
 			continue
@@ -30,4 +30,47 @@ func (p *Planner) skipWaited(j *jobState, now time.Time) *job.Decision {
 		return &job.Decision{Run: &next}
 	}
 	return nil
+}
+
+// waitsSince returns the time from which start_within counts for r: its due time, or its creation if that was later. The run of a
+// missed slot waits since the leader created it. A step waits for its parents too, so it waits since its workflow began. A run that
+// a person has approved waits since then.
+func (p *Planner) waitsSince(r *job.Run) time.Time {
+	own := job.Later(r.Due, r.Created)
+	switch {
+	case len(r.After) == 0 || r.Asked():
+		return own
+	case r.Kind != job.KindScheduled: // its record was created with its workflow
+		return r.Created
+	}
+	since := own
+	p.roots(r, make(map[string]bool), func(root *job.Run) {
+		due := root.Slot
+		if j := p.jobs[root.Job]; j.when != nil {
+			due = due.Add(j.when.Offset())
+		}
+		since = job.Earlier(since, job.Later(due, root.Created))
+	})
+	return since
+}
+
+// roots calls found for each run without parents from which the scheduled run r of a step descends. It leaves out runs that history
+// no longer has. seen has the names of the runs that it has visited.
+func (p *Planner) roots(r *job.Run, seen map[string]bool, found func(*job.Run)) {
+	for i := range r.After {
+		a := &r.After[i]
+		j, id := p.jobs[a.Job], a.RunID(r)
+		name := a.Job + "/" + id
+		if j == nil || seen[name] {
+			continue
+		}
+		seen[name] = true
+		switch parent := j.ended.get(id); {
+		case parent == nil:
+		case len(parent.After) > 0:
+			p.roots(parent, seen, found)
+		default:
+			found(parent)
+		}
+	}
 }
