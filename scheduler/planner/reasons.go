@@ -40,7 +40,7 @@ func reasonActive(run string) string    { return "overlap: run " + run + " is st
 func reasonWasActive(run string) string { return "overlap: run " + run + " was still active" }
 func reasonQueueFull() string           { return fmt.Sprintf("overlap: %d runs are queued already", MaxQueued) }
 
-// The reasons of a step that its parents allow, and that is skipped all the same.
+// The reasons of a step that is skipped although its parents allow it to run.
 func reasonOff(why string) string { return "calendar: " + why }
 func reasonNoParam(name string) string {
 	return "parameter " + name + " is required, and only a client can give it"
