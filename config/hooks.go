@@ -188,7 +188,7 @@ func (l *loader) addHooks() {
 	}
 }
 
-// check reports a parameter that the job does not declare, a text that it refuses, and one that it requires and never gets.
+// check reports a parameter that the job does not declare, and a text that it refuses.
 func (u *hookUse) check(spec *job.Spec, h job.Hook) {
 	declared, given := sortedKeys(spec.Params), child(u.value, "param")
 	for _, name := range sortedKeys(h.Param) {
@@ -206,12 +206,6 @@ func (u *hookUse) check(spec *job.Spec, h job.Hook) {
 			if err := p.Accept(literal); err != nil {
 				u.r.fail(child(given, name), "correct it, or change the rule", "param.%s: the value %s %v", name, quote(literal), err)
 			}
-		}
-	}
-	for _, name := range declared {
-		if _, has := h.Param[name]; spec.Params[name].Required && spec.Params[name].Default == nil && !has {
-			u.r.fail(u.key, "add it to param, or give it a default", "hook %s gives no value for the parameter %s, which job %s requires",
-				quote(u.key.Value), quote(name), quote(u.of))
 		}
 	}
 }

@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/spf13/cobra"
 )
@@ -91,15 +93,8 @@ func (c *cli) printChecked(set *config.Set) error {
 				j.warnings = append(j.warnings, note)
 			}
 		}
-		given, _ := d.Spec.DefaultParams()
-		if name := d.Spec.MissingParam(given); name != "" && d.Spec.Step() {
-			note := "its slots are skipped: parameter " + name + " is required, and only a client can give it"
-			j.warnings, j.Notes = append(j.warnings, note), append(j.Notes, note)
-		}
-		if slices.ContainsFunc(d.Spec.Command, refs.Has) {
-			j.warnings = append(j.warnings, shownSecret)
-			j.Notes = append(j.Notes, shownSecret)
-		}
+		suspicious := suspects(&d.Spec)
+		j.warnings, j.Notes = append(j.warnings, suspicious...), append(j.Notes, suspicious...)
 		checked.Jobs = append(checked.Jobs, j)
 	}
 	return c.print(checked, func(p *page) {
@@ -123,6 +118,28 @@ func (c *cli) printChecked(set *config.Set) error {
 			}
 		}
 	})
+}
+
+// suspects says what a valid definition hardly means.
+func suspects(s *job.Spec) (list []string) {
+	given, _ := s.DefaultParams()
+	if name := s.MissingParam(given); name != "" && s.Step() {
+		list = append(list, "its slots are skipped: parameter "+name+" is required, and only a client can give it")
+	}
+	for _, hook := range slices.Sorted(maps.Keys(s.Hooks)) {
+		all := maps.Clone(given)
+		if all == nil {
+			all = map[string]string{}
+		}
+		maps.Copy(all, s.Hooks[hook].Param)
+		if name := s.MissingParam(all); name != "" {
+			list = append(list, "hook "+hook+" is refused: parameter "+name+" is required, and the hook does not give it")
+		}
+	}
+	if slices.ContainsFunc(s.Command, refs.Has) {
+		list = append(list, shownSecret)
+	}
+	return list
 }
 
 // shownSecret is a warning about references in the arguments of a command.
