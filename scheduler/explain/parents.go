@@ -24,7 +24,7 @@ func explainParents(f Facts, slot time.Time) (verdict string, text []string) {
 	for _, p := range f.Parents {
 		switch {
 		case p.Run != nil && p.Run.State.Terminal():
-			text = append(text, fmt.Sprintf("Parent %s has ended: it is %s%s.", p.Job, p.Run.State, because(p.Run.Reason)))
+			text = append(text, fmt.Sprintf("Parent %s has ended as %s%s.", p.Job, p.Run.State, because(p.Run.Reason)))
 		case p.Run != nil:
 			text = append(text, fmt.Sprintf("It waits for parent %s, whose run is %s%s.", p.Job, p.Run.State, because(p.Run.Reason)))
 		case p.Decided:
@@ -54,7 +54,7 @@ func addParents(r *job.Run, add func(format string, args ...any)) {
 		case a.State == "":
 			add("Its parent %s has no run %s.", a.Job, name)
 		default:
-			add("Its parent %s ended: it was %s.", name, a.State)
+			add("Its parent %s ended as %s.", name, a.State)
 		}
 	}
 }
