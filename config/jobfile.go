@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/scheduler/suggest"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -96,7 +95,7 @@ func (r *reader) defaults(n *yaml.Node) {
 			r.fail(key, "write it into each job", "%s cannot be a default", quote(key.Value))
 			return
 		}
-		r.unknown(key, "defaults", defaultKeys.names())
+		r.unknownOfJob(key, "defaults", defaultKeys)
 	}, &spec)
 	if ok {
 		r.schedule(n, nil, "defaults", &spec, false)
@@ -123,9 +122,8 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	var spec job.Spec
 	misspelt := false // whether a key looks like a misspelt action
 	ok = readKeys(r, value, what, "", jobKeys, func(key *yaml.Node) {
-		names := jobKeys.names()
-		misspelt = misspelt || slices.Contains(actions, suggest.Nearest(key.Value, names))
-		r.unknown(key, what, names)
+		meant := r.unknownOfJob(key, what, jobKeys)
+		misspelt = misspelt || slices.ContainsFunc(meant, func(k string) bool { return slices.Contains(actions, k) })
 	}, &spec)
 	if !ok {
 		return

@@ -21,13 +21,14 @@ type Key struct {
 	Zero    string // meaning of zero or of a missing key; empty if Default says it.
 	Keys    []Key  // the keys of a mapping; nil for other types.
 
-	required bool   // a mapping without this key is refused.
-	perJob   bool   // defaults may not have this key.
-	ofRoots  bool   // a step must not have this key: the jobs without parents decide about the slots of a workflow.
-	layout   layout // form of the value in a written job file.
-	schema   object // JSON Schema without description and default.
-	request  object // JSON Schema of the key in a request to the API; nil: the same as schema.
-	standard any    // the default as a Go value; nil for none
+	required bool     // a mapping without this key is refused.
+	perJob   bool     // defaults may not have this key.
+	ofRoots  bool     // a step must not have this key: the jobs without parents decide about the slots of a workflow.
+	aliases  []string // words of other schedulers for the key
+	layout   layout   // form of the value in a written job file.
+	schema   object   // JSON Schema without description and default.
+	request  object   // JSON Schema of the key in a request to the API; nil: the same as schema.
+	standard any      // the default as a Go value; nil for none
 }
 
 // row is a Key with the functions that read its value into a T, and get it from a T.
@@ -81,6 +82,9 @@ func perJob(k *Key) { k.perJob = true }
 
 // ofRoots marks a key that steps must not have.
 func ofRoots(k *Key) { k.ofRoots = true }
+
+// alias says how other schedulers call the key, for hints.
+func alias(words ...string) option { return func(k *Key) { k.aliases = words } }
 
 // tableOf returns a table of rows. full has the defaults of the keys. A zero value in full means that a key has no default.
 func tableOf[T any](full T, rows ...row[T]) table[T] {

@@ -181,7 +181,10 @@ func choice[T ~string](r *reader, n *yaml.Node, what string, all []T) T {
 	}
 	names := make([]string, len(all))
 	for i, v := range all {
-		names[i] = string(v)
+		if names[i] = string(v); strings.EqualFold(names[i], s) {
+			r.fail(n, "write "+names[i], "%s %s is not %s", what, quote(s), oneOf(all))
+			return ""
+		}
 	}
 	hint := didYouMean(s, names)
 	if hint == "" {

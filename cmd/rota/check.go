@@ -2,25 +2,24 @@ package main
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/config"
-	"github.com/rota-scheduler/rota/scheduler/executor/refs"
-	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/spf13/cobra"
 )
 
 func newCheckCommand(c *cli) *cobra.Command {
-	return &cobra.Command{
+	strict := false
+	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Check job files, without a cluster",
 		Long: `Read job files, directories of them, or stdin (-), and print every mistake with its place. With -o wide or json, list
-the jobs with their next slots. json and yaml contain the mistakes, too.`,
-		Example: "  rota check /etc/rota/jobs.d",
+the jobs with their next slots. json and yaml contain the mistakes, too.
+
+A warning is about something that is valid and probably not meant. With --strict, warnings are mistakes.`,
+		Example: "  rota check /etc/rota/jobs.d\n  rota check --strict jobs.yaml",
 		Args:    takes("PATH..."),
 		RunE: func(_ *cobra.Command, args []string) error {
 			set, err := c.loadJobs(args)
@@ -31,9 +30,15 @@ the jobs with their next slots. json and yaml contain the mistakes, too.`,
 			case err != nil:
 				return err
 			}
-			return c.printChecked(set)
+			warned, err := c.printChecked(set)
+			if err == nil && strict && warned > 0 {
+				err = &codedError{code: exitBadConfig, err: errors.New(counted(warned, "warning") + ", which --strict makes mistakes")}
+			}
+			return err
 		},
 	}
+	cmd.Flags().BoolVar(&strict, "strict", false, "make warnings mistakes")
+	return cmd
 }
 
 // checkedSet is the data that check prints. It has either jobs or mistakes.
@@ -75,7 +80,8 @@ type checkedJob struct {
 	warnings []string // the notes that are printed even without -o wide
 }
 
-func (c *cli) printChecked(set *config.Set) error {
+// printChecked prints the jobs of a set, and returns the number of warnings.
+func (c *cli) printChecked(set *config.Set) (warned int, err error) {
 	const slots, notes = 3, 5
 	now := c.now()
 	checked := checkedSet{Hash: set.Hash, Jobs: []checkedJob{}, Mistakes: []mistake{}}
@@ -95,9 +101,10 @@ func (c *cli) printChecked(set *config.Set) error {
 		}
 		suspicious := suspects(&d.Spec)
 		j.warnings, j.Notes = append(j.warnings, suspicious...), append(j.Notes, suspicious...)
+		warned += len(j.warnings)
 		checked.Jobs = append(checked.Jobs, j)
 	}
-	return c.print(checked, func(p *page) {
+	return warned, c.print(checked, func(p *page) {
 		p.line("valid: %s in %s", counted(len(set.Jobs), "job"), counted(len(files), "file"))
 		if !p.wide {
 			for _, j := range checked.Jobs {
@@ -119,32 +126,6 @@ func (c *cli) printChecked(set *config.Set) error {
 		}
 	})
 }
-
-// suspects says what a valid definition hardly means.
-func suspects(s *job.Spec) (list []string) {
-	given, _ := s.DefaultParams()
-	if name := s.MissingParam(given); name != "" && s.Step() {
-		list = append(list, "its slots are skipped: parameter "+name+" is required, and only a client can give it")
-	}
-	for _, hook := range slices.Sorted(maps.Keys(s.Hooks)) {
-		all := maps.Clone(given)
-		if all == nil {
-			all = map[string]string{}
-		}
-		maps.Copy(all, s.Hooks[hook].Param)
-		if name := s.MissingParam(all); name != "" {
-			list = append(list, "hook "+hook+" is refused: parameter "+name+" is required, and the hook does not give it")
-		}
-	}
-	if slices.ContainsFunc(s.Command, refs.Has) {
-		list = append(list, shownSecret)
-	}
-	return list
-}
-
-// shownSecret is a warning about references in the arguments of a command.
-const shownSecret = "command has a reference: " +
-	"every user of the worker's machine can read its value in the list of processes; use env instead"
 
 func stamps(times []time.Time) []string {
 	text := make([]string, len(times))

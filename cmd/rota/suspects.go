@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// suspects says what is valid in a definition and probably not meant. To add a warning, add a function here.
+func suspects(s *job.Spec) (list []string) {
+	for _, look := range []func(*job.Spec) string{
+		suspectParams, suspectHooks, suspectCommand, suspectShell, suspectSecret, suspectJitter, suspectTimeout, suspectZone,
+	} {
+		if warning := look(s); warning != "" {
+			list = append(list, warning)
+		}
+	}
+	return list
+}
+
+func suspectParams(s *job.Spec) string {
+	given, _ := s.DefaultParams()
+	if name := s.MissingParam(given); name != "" && s.Step() {
+		return "its slots are skipped: parameter " + name + " is required, and only a client can give it"
+	}
+	return ""
+}
+
+func suspectHooks(s *job.Spec) string {
+	for _, hook := range slices.Sorted(maps.Keys(s.Hooks)) {
+		all, _ := s.DefaultParams()
+		if all == nil {
+			all = map[string]string{}
+		}
+		maps.Copy(all, s.Hooks[hook].Param)
+		if name := s.MissingParam(all); name != "" {
+			return "hook " + hook + " is refused: parameter " + name + " is required, and the hook does not give it"
+		}
+	}
+	return ""
+}
+
+func suspectCommand(s *job.Spec) string {
+	switch {
+	case slices.ContainsFunc(s.Command, refs.Has):
+		return "command has a reference: every user of the worker's machine can read its value in the list of processes; use env instead"
+	case len(s.Command) == 1 && strings.ContainsAny(s.Command[0], "|&;<>"):
+		return "command has one argument, which names a program: no shell reads its " +
+			string(s.Command[0][strings.IndexAny(s.Command[0], "|&;<>")]) + "; use shell instead"
+	case len(s.Command) == 1 && strings.Contains(s.Command[0], " "):
+		return "command has one argument, which names a program with a space; write a list such as [backup, --all], or use shell"
+	}
+	return ""
+}
+
+func suspectShell(s *job.Spec) string {
+	if refs.Has(s.Shell) {
+		return "shell has a reference, which no worker replaces: put it into env, and use the variable"
+	}
+	return ""
+}
+
+// suspectSecret looks for a secret that the store and everybody who may read jobs would have.
+func suspectSecret(s *job.Spec) string {
+	if s.HTTP == nil {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.HTTP.Headers)) {
+		value := s.HTTP.Headers[name]
+		if (strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "X-Api-Key")) && !refs.Has(value) {
+			return "header " + name + " is stored as it stands: use a reference such as ${env:TOKEN} or ${file:/run/secrets/token}"
+		}
+	}
+	return ""
+}
+
+func suspectJitter(s *job.Spec) string {
+	if s.Every > 0 && s.Jitter > s.Every {
+		return fmt.Sprintf("jitter %v is longer than every %v: a run may start after the next slot", s.Jitter, s.Every)
+	}
+	return ""
+}
+
+func suspectTimeout(s *job.Spec) string {
+	if s.Every > 0 && s.Overlap == job.OverlapSkip && s.Timeout > s.Every && s.Timeout != job.DefaultTimeout {
+		return fmt.Sprintf("timeout %v is longer than every %v: a slow run makes later slots skip, because overlap is skip",
+			s.Timeout, s.Every)
+	}
+	return ""
+}
+
+// suspectZone knows the zones that sound like those of places, and have no summer time.
+func suspectZone(s *job.Spec) string {
+	place, known := map[string]string{"EST": "America/New_York", "MST": "America/Denver", "HST": "Pacific/Honolulu"}[s.Timezone]
+	if known && len(s.Schedule) > 0 {
+		return "timezone " + s.Timezone + " has no summer time: write " + place + " for the time of the place"
+	}
+	return ""
+}
