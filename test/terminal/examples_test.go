@@ -30,15 +30,21 @@ var (
 // otherCodes are the exit codes that an example may have besides 0, because they depend on what it finds.
 var otherCodes = map[string][]int{
 	"rota status": {7}, "rota doctor": {1}, "rota health": {1},
-	"rota accept-restored-store": {4},                                                       // the store was not restored
-	"rota cancel":                {4},                                                       // the run has ended
-	"rota incident":              {3},                                                       // there was none
-	"rota import":                {1}, "rota import cronjob": {1}, "rota import dkron": {1}, // not everything can be translated
+	"rota accept-restored-store": {4}, // the store was not restored
+	"rota cancel":                {4}, // the run has ended
+	"rota approve":               {4},
+	"rota reject":                {4},
+	"rota incident":              {3}, // there was none
+	"rota import":                {1}, // not everything can be translated
+	"rota import cronjob":        {1},
+	"rota import dkron":          {1},
 }
 
 // elsewhere are commands whose examples other tests execute, because they need more than a shell.
 var elsewhere = map[string]string{
-	"rota top": "TestTop has a terminal", "rota pki kubernetes": "test/kubernetes has an API server",
+	"rota top":            "TestTop has a terminal",
+	"rota login":          "TestOpenID has a provider",
+	"rota pki kubernetes": "test/kubernetes has an API server",
 }
 
 // examples returns the examples of the reference, which has them from the help texts. Each command has one, or its own commands do.
