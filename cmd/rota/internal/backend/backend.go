@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -280,5 +281,6 @@ func unavailable(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("%w: %s", api.ErrUnavailable, failure.Short(err))
+	text := strings.ReplaceAll(failure.Short(err), context.DeadlineExceeded.Error(), "the store did not answer in time")
+	return fmt.Errorf("%w: %s", api.ErrUnavailable, text)
 }
