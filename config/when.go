@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 	"go.yaml.in/yaml/v4"
 )
@@ -30,9 +31,7 @@ func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob boo
 		Timezone: s.Timezone, Exclude: s.Exclude, Seed: name, Jitter: s.Jitter.Std(),
 	}
 	if c := s.Calendar; c != nil && c.Resolved() {
-		spec.Calendar = &schedule.Calendar{
-			Name: c.Name(), Not: c.NotOn != "", Weekdays: c.Weekdays, Dates: c.Dates, Except: c.Except, Else: schedule.Else(c.Else),
-		}
+		spec.Calendar = policy.CalendarOf(c)
 	}
 	if s.DST != nil {
 		spec.Gap, spec.Fold = schedule.Gap(s.DST.Gap), schedule.Fold(s.DST.Fold)

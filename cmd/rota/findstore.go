@@ -25,8 +25,10 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// storeTimeout is how long the first request waits for an answer of etcd.
-const storeTimeout = 5 * time.Second
+const (
+	storeTimeout = 5 * time.Second         // for the first answer of etcd
+	findTimeout  = 4500 * time.Millisecond // for the answers of a server and of its etcd together; longer than readTimeout
+)
 
 // whichStore is the part of help texts that explains how a command chooses the store.
 const whichStore = `The store is that of --server or --config, or is at --endpoints. Without these flags the
@@ -92,6 +94,8 @@ func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error
 		return config.Etcd{}, err
 	}
 	defer cl.Close()
+	ctx, cancel := context.WithTimeout(ctx, findTimeout)
+	defer cancel()
 	cluster, err := cl.Cluster(ctx)
 	switch {
 	case errors.Is(err, api.ErrUnavailable):

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/clipperhouse/displaywidth"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/top"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -167,16 +168,4 @@ func (p *page) shortened(s string) string {
 }
 
 // colorOf returns the color of a run's state.
-func colorOf(s job.State) color {
-	switch s {
-	case job.Succeeded:
-		return green
-	case job.Failed, job.TimedOut, job.Lost:
-		return red
-	case job.Running, job.Armed:
-		return cyan
-	case job.Canceled, job.Skipped:
-		return yellow
-	}
-	return plain
-}
+func colorOf(s job.State) color { return color(top.ColorOf(s)) }

@@ -40,7 +40,7 @@ type Backend struct {
 	// leaves an audit record with this author and verb. nil: no change leaves a record.
 	Audited func(ctx context.Context, by job.Author, verb string) context.Context
 
-	// Age returns how long ago the store was last heard; nil: unknown. Answers that are older than staleAfter say so in AgeHeader.
+	// Age returns how long ago the store was last heard; nil: unknown. Answers that are older than StaleAfter say so in AgeHeader.
 	Age func() time.Duration
 
 	// Addresses returns where the replicas of the cluster answer, as host:port. nil: unknown.

@@ -44,7 +44,7 @@ func TestLate(t *testing.T) {
 			want:    []string{"ops late event", "ops late event"},
 		},
 		"missed and late slots are one cause": {changes: []job.Change{change(skip), event(lateSlot(2, 12))}, want: []string{"ops missed 1"}},
-		"a failure is told as such":           {changes: []job.Change{change(scheduled("1", job.Failed, 10, time.Minute))}, want: []string{"ops failure 1"}},
+		"a run that fails gives a failure":    {changes: []job.Change{change(scheduled("1", job.Failed, 10, time.Minute))}, want: []string{"ops failure 1"}},
 		"for late alone it is late":           {when: []job.Occasion{job.OnLate}, changes: []job.Change{change(scheduled("1", job.Failed, 10, time.Minute))}, want: []string{"ops late 1"}},
 		"so is a missed slot":                 {when: []job.Occasion{job.OnLate}, changes: []job.Change{change(skip)}, want: []string{"ops late 1"}},
 		"a run by hand is never late":         {when: []job.Occasion{job.OnLate}, changes: []job.Change{change(ended("1", job.Failed, 10))}},

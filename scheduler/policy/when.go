@@ -16,7 +16,7 @@ func When(name string, s *job.Spec) (*schedule.Schedule, error) {
 		Cron: s.Schedule, Every: s.Every.Std(), At: s.At, Timezone: s.Timezone,
 		Start: deref(s.Start), End: deref(s.End), Exclude: s.Exclude, Seed: name, Jitter: s.Jitter.Std(),
 	}
-	spec.Calendar = calendarOf(s.Calendar)
+	spec.Calendar = CalendarOf(s.Calendar)
 	if s.DST != nil {
 		spec.Gap, spec.Fold = schedule.Gap(s.DST.Gap), schedule.Fold(s.DST.Fold)
 	}
@@ -32,10 +32,11 @@ func StepOff(s *job.Spec, slot time.Time) string {
 	if err != nil { // nothing accepts such a definition
 		zone = time.UTC
 	}
-	return calendarOf(s.Calendar).Off(slot.In(zone))
+	return CalendarOf(s.Calendar).Off(slot.In(zone))
 }
 
-func calendarOf(c *job.Calendar) *schedule.Calendar {
+// CalendarOf returns the calendar of a definition in the form of package schedule; nil for nil.
+func CalendarOf(c *job.Calendar) *schedule.Calendar {
 	if c == nil {
 		return nil
 	}

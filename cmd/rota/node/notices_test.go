@@ -155,7 +155,7 @@ func TestTheNextLeaderSendsTheRest(t *testing.T) {
 		}
 	}
 	if failed != 1 || missed == 0 {
-		t.Errorf("was told %q, want one failure of b, and that slots were missed", ops.titles())
+		t.Errorf("got %q, want one failure of b, and missed slots", ops.titles())
 	}
 	q2.sound(t)
 }

@@ -53,7 +53,6 @@ type Client struct {
 	http    *http.Client
 	sockets map[string]*http.Client // by the URL of a server at a Unix socket
 	good    atomic.Pointer[string]  // the server that answered last; nil before the first answer
-	age     atomic.Int64            // nanoseconds by which the last read may be outdated
 
 	mu      sync.Mutex
 	learned []string // guarded by mu: replicas of the cluster, which are asked after servers
@@ -118,9 +117,6 @@ func (c *Client) Answering() string {
 	}
 	return c.servers[0]
 }
-
-// Age returns for how long the server of the last read had not heard from the store. Zero means that its answer was up to date.
-func (c *Client) Age() time.Duration { return time.Duration(c.age.Load()) }
 
 // call is one request, for any of the servers.
 type call struct {
@@ -225,12 +221,8 @@ func (c *Client) send(ctx context.Context, server string, q call, body []byte, t
 		cancel(err)
 		return nil, &noAnswer{Server: server, Change: q.method != http.MethodGet, Err: err}
 	}
-	if q.method == http.MethodGet {
-		seconds, _ := strconv.Atoi(res.Header.Get(api.AgeHeader)) // no header: up to date
-		age := time.Duration(seconds) * time.Second
-		if c.age.Store(int64(age)); age > 0 && c.cfg.Stale != nil {
-			c.cfg.Stale(server, age)
-		}
+	if age, err := strconv.Atoi(res.Header.Get(api.AgeHeader)); err == nil && c.cfg.Stale != nil && q.method == http.MethodGet {
+		c.cfg.Stale(server, time.Duration(age)*time.Second)
 	}
 	c.learn(server, res.Header.Get(api.ReplicasHeader))
 	res.Body = &released{ReadCloser: res.Body, release: func() { timer.Stop(); cancel(context.Canceled) }}

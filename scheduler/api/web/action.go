@@ -236,7 +236,7 @@ func prepareRetry(s *site, r *http.Request, f *form) error {
 	f.Facts = []string{
 		"This creates a new run with the present definition of the job, and the payload and the parameters of the old run. " +
 			"It starts now.",
-		"The old run stays as it is: " + looks[string(v.State)].words + ".",
+		"The old run does not change: " + looks[string(v.State)].words + ".",
 	}
 	return nil
 }

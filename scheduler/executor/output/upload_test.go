@@ -50,9 +50,12 @@ func put(t *testing.T, dir, run string, text string) {
 
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
+	deadline := time.After(20 * time.Second)
+	for !is() {
+		select {
+		case <-deadline:
 			t.Fatalf("not within 20s: %s", what)
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Update changes a file of credentials. Updates of several processes run one after the other. If change returns an error, the file
-// stays as it is.
+// is not written.
 func Update(path string, change func(f *File) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write credentials: %w", err)

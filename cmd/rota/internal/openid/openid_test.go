@@ -153,9 +153,12 @@ func TestRunReadsTheKeysAgain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- o.Run(ctx) }()
-	for deadline := time.Now().Add(5 * time.Second); p.Asked("/keys") == 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	deadline := time.After(5 * time.Second)
+	for p.Asked("/keys") == 0 {
+		select {
+		case <-deadline:
 			t.Fatal("the keys were not read")
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 	cancel()

@@ -21,7 +21,6 @@ type Source interface {
 	Workers(ctx context.Context) ([]api.WorkerView, error)
 	Limits(ctx context.Context) ([]api.LimitView, error)
 	Answering() string
-	Age() time.Duration
 	Changer
 }
 
@@ -44,9 +43,8 @@ type Query struct {
 // Snapshot is what a Source answered to a Query. Only the fields of the Query are set.
 type Snapshot struct {
 	Query   Query
-	At      time.Time     // when it was read, by this machine's clock
-	Server  string        // that answered
-	Age     time.Duration // for how long the server had not heard from the store; zero: what follows is current
+	At      time.Time // when it was read, by this machine's clock
+	Server  string    // that answered
 	Cluster api.ClusterView
 	Jobs    []api.JobView
 	Running map[string]bool // jobs with a run that a worker executes
@@ -69,7 +67,7 @@ func Read(ctx context.Context, src Source, q Query, now func() time.Time) Snapsh
 	if s.Cluster, s.Err = src.Cluster(ctx); s.Err == nil {
 		s.Err = s.read(ctx, src)
 	}
-	s.At, s.Server, s.Age = now(), src.Answering(), src.Age()
+	s.At, s.Server = now(), src.Answering()
 	return s
 }
 

@@ -113,7 +113,7 @@ func TestHealthIsOneSentence(t *testing.T) {
 	fresh.Cluster.Leader = nil
 	s.send(Got{fresh, true})
 	s.shows("No leader: the cluster dispatches no runs.")
-	fresh.Age = 14 * time.Second
+	fresh.Cluster.AgeSeconds = 14
 	s.send(Got{fresh, true})
 	s.shows("q1:8470 has not heard from the store for 14s: this may be that old.", "backup")
 	s.send(Got{Snapshot{At: noon.Add(time.Second), Err: errors.New("token expired")}, true})

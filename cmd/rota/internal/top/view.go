@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -24,6 +26,9 @@ const (
 )
 
 func (c style) paint(text string) string { return "\x1b[" + string(c) + "m" + text + "\x1b[0m" }
+
+// ColorOf returns the SGR parameter of the color of a run's state.
+func ColorOf(s job.State) string { return string(styleOf(s)) }
 
 func styleOf(s job.State) style {
 	switch s {
@@ -78,6 +83,7 @@ func (s State) fit(lines []string) string {
 // health returns one line about what is wrong.
 func (s State) health() string {
 	c := &s.snap.Cluster
+	age := time.Duration(c.AgeSeconds * float64(time.Second))
 	switch {
 	case s.trouble != "" && s.snap.At.IsZero():
 		return bad.paint(s.trouble)
@@ -85,9 +91,8 @@ func (s State) health() string {
 		return bad.paint("Old, of " + s.snap.At.Format("15:04:05") + ": " + s.trouble)
 	case s.snap.At.IsZero():
 		return "Asking the cluster…"
-	case s.snap.Age > 0:
-		return bad.paint(fmt.Sprintf("%s has not heard from the store for %s: this may be that old.",
-			address(s.snap.Server), span(s.snap.Age)))
+	case age > api.StaleAfter:
+		return bad.paint(fmt.Sprintf("%s has not heard from the store for %s: this may be that old.", address(s.snap.Server), span(age)))
 	case c.Leader == nil:
 		return bad.paint("No leader: the cluster dispatches no runs. `rota status` says why.")
 	case len(c.Attention) > 0:
