@@ -74,7 +74,7 @@ func (c *console) greet(ctx context.Context) bool {
 			continue
 		case deadline.IsZero():
 			c.leader, c.seen = *v.Leader, v.Store.Revision
-			c.line("leader %s · term %d · %s", v.Leader.Node, v.Leader.Term, strings.Split(c.servers, ",")[0])
+			c.line("leader %s · term %d · %s", v.Leader.Node, v.Leader.Term, strings.ReplaceAll(c.servers, ",", " "))
 			c.showLogin(ctx)
 			deadline = time.Now().Add(filesTimeout)
 		}
