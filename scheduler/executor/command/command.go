@@ -164,7 +164,7 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	trouble = errors.Join(trouble, e.dissolve(group))
 	drain(r, drained)
 
-	o := withCodes(exitOutcome(p.state()), req.Spec.SuccessCodes)
+	o := exitOutcome(p.state(), req.Spec.SuccessCodes)
 	if outOfMemory {
 		o.State, o.Retry = job.Failed, true
 		o.Reason = fmt.Sprintf("killed: out of memory (limit %v)", req.Spec.Resources.Memory)

@@ -5,12 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
-	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // Inherited returns the names of the variables that a program inherits from its worker. A name that ends in * matches
@@ -24,21 +22,11 @@ func Inherited() []string {
 // defaultPath is the PATH of programs if their worker has none.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Variables that describe the attempt to its program. A job cannot set them itself.
+// Variables that only programs of this package get. A job cannot set them itself.
 const (
-	envJob         = "ROTA_JOB"
-	envRun         = "ROTA_RUN"
-	envSlot        = "ROTA_SLOT"
-	envAttempt     = "ROTA_ATTEMPT"
-	envToken       = "ROTA_FENCING_TOKEN"
-	envKey         = "ROTA_IDEMPOTENCY_KEY"
-	envDeadline    = "ROTA_DEADLINE"
-	envPayload     = "ROTA_PAYLOAD"
-	envTraceParent = "TRACEPARENT"
-	envOutput      = "ROTA_OUTPUT"   // a file for lines of name=value
-	envInput       = "ROTA_INPUT_"   // followed by a parent and the name of its output
-	envNotify      = "NOTIFY_SOCKET" // this variable and the next one as systemd sets them; only with a heartbeat
-	envWatchdog    = "WATCHDOG_USEC"
+	envOutput   = "ROTA_OUTPUT"   // a file for lines of name=value
+	envNotify   = "NOTIFY_SOCKET" // this variable and the next one as systemd sets them; only with a heartbeat
+	envWatchdog = "WATCHDOG_USEC"
 )
 
 // environment returns the variables of the program. The job's variables replace inherited ones, and rota's replace both.
@@ -57,15 +45,10 @@ func environment(worker []string, req *executor.Request, notify, output string, 
 		}
 		env[name] = v
 	}
-	maps.Copy(env, inputVariables(req))
-	for name, v := range req.Params() {
-		env[job.ParamVariable(name)] = v
-	}
+	maps.Copy(env, req.Variables())
 	env[envOutput] = output
-	for name, v := range attemptVariables(req) {
-		if delete(env, name); v != "" {
-			env[name] = v
-		}
+	if req.Mark != "" {
+		env[procs.Env] = req.Mark
 	}
 	if notify != "" {
 		env[envNotify], env[envWatchdog] = notify, strconv.FormatInt(req.Spec.Heartbeat.Std().Microseconds(), 10)
@@ -84,27 +67,6 @@ func inherited(name string) bool {
 		}
 	}
 	return false
-}
-
-// attemptVariables returns the variables that describe the attempt. A variable with an empty value is not set.
-func attemptVariables(req *executor.Request) map[string]string {
-	run := &req.Run
-	env := map[string]string{
-		envJob:         run.Job,
-		envRun:         run.Name(),
-		envSlot:        job.SlotID(run.Slot),
-		envAttempt:     strconv.Itoa(run.Attempt),
-		envToken:       strconv.FormatInt(run.Token, 10),
-		envKey:         run.IdempotencyKey(),
-		envDeadline:    "",
-		envPayload:     string(req.Payload()),
-		envTraceParent: req.TraceParent,
-		procs.Env:      req.Mark,
-	}
-	if !req.Deadline.IsZero() {
-		env[envDeadline] = req.Deadline.UTC().Format(time.RFC3339Nano)
-	}
-	return env
 }
 
 // value returns the value of a variable in env; "" if it is not set.

@@ -19,64 +19,33 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Exit codes that shells and sysexits.h give a meaning.
+// Exit codes that shells give a meaning.
 const (
-	exitTempFail   = 75
 	exitCannotExec = 126
 	exitNotFound   = 127
 	exitSignal     = 128
 )
 
-// exitOutcome returns the outcome of a program's exit. s is nil if the status was lost, because the program that contains the
-// worker reaps all its children.
-func exitOutcome(s *os.ProcessState) job.Outcome {
+// exitOutcome returns the outcome of a program's exit. success lists the exit codes that mean success; nil: 0. A program that a signal
+// ended never succeeds. s is nil if the status was lost, because the program that contains the worker reaps all its children.
+func exitOutcome(s *os.ProcessState, success []int) job.Outcome {
 	o := job.Outcome{State: job.Failed, Retry: true}
 	if s == nil {
 		o.Reason = "exit status is unknown: something else in the worker's process took it"
 		return o
 	}
 	status, ok := s.Sys().(syscall.WaitStatus)
-	if !ok {
-		o.Reason = "exit status is unknown: " + s.String()
-		return o
-	}
-	code := status.ExitStatus()
-	if status.Signaled() {
-		code = exitSignal + int(status.Signal())
-	}
-	o.Exit = &code
 	switch {
+	case !ok:
+		o.Reason = "exit status is unknown: " + s.String()
 	case status.Signaled():
-		o.Reason = "killed by " + signalName(status.Signal())
+		code := exitSignal + int(status.Signal())
+		o.Exit, o.Reason = &code, "killed by "+signalName(status.Signal())
 		if status.Signal() == syscall.SIGKILL {
 			o.Reason += " (out of memory?)"
 		}
-	case code == 0:
-		o.State, o.Retry = job.Succeeded, false
-	case code == exitTempFail:
-		o.Reason = "exit code 75: asks for a retry"
-	case code == exitCannotExec:
-		o.Reason, o.Retry = "exit code 126: command cannot be executed", false
-	case code == exitNotFound:
-		o.Reason, o.Retry = "exit code 127: command not found", false
 	default:
-		o.Reason = fmt.Sprintf("exit code %d", code)
-	}
-	return o
-}
-
-// withCodes returns o under the exit codes that mean success. An attempt without an exit code, or whose program a signal ended,
-// does not change.
-func withCodes(o job.Outcome, success []int) job.Outcome {
-	if len(success) == 0 || o.Exit == nil || *o.Exit >= exitSignal && strings.HasPrefix(o.Reason, "killed by ") {
-		return o
-	}
-	switch {
-	case slices.Contains(success, *o.Exit):
-		o.State, o.Reason, o.Retry = job.Succeeded, "", false
-	case o.State == job.Succeeded:
-		o.State, o.Retry = job.Failed, true
-		o.Reason = fmt.Sprintf("exit code %d, which is not in success_codes", *o.Exit)
+		return executor.ExitOutcome(status.ExitStatus(), success)
 	}
 	return o
 }

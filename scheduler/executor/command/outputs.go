@@ -8,12 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 
-	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -86,15 +84,4 @@ func (o *outputs) read(path string) (map[string]string, error) {
 		return nil, fmt.Errorf("$ROTA_OUTPUT: %w", err)
 	}
 	return list, nil
-}
-
-// inputVariables returns the outputs of the runs that the attempt follows, as ROTA_INPUT_<JOB>_<NAME>.
-func inputVariables(req *executor.Request) map[string]string {
-	env := make(map[string]string)
-	for name, outputs := range req.Inputs {
-		for output, value := range outputs {
-			env[envInput+strings.ToUpper(strings.ReplaceAll(name, "-", "_")+"_"+output)] = value
-		}
-	}
-	return env
 }
