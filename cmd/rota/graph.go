@@ -100,18 +100,6 @@ func (c *cli) workflows(ctx context.Context, cl *client.Client, args []string, s
 	return views, nil
 }
 
-// afterText names the parents of a step, with the conditions that are not success.
-func afterText(step *api.StepView) string {
-	names := make([]string, len(step.After))
-	for i, a := range step.After {
-		names[i] = a.Job
-		if a.When != "" && a.When != job.WhenSuccess {
-			names[i] += " (" + string(a.When) + ")"
-		}
-	}
-	return orDash(strings.Join(names, ", "))
-}
-
 func writeWorkflows(p *page, views []api.WorkflowView) {
 	if len(views) == 0 {
 		p.line("No job follows another. A job with after follows its parents: rota man job-files")
@@ -131,7 +119,7 @@ func writeWorkflows(p *page, views []api.WorkflowView) {
 			for _, a := range step.After {
 				depth[step.Job] = max(depth[step.Job], depth[a.Job]+1)
 			}
-			row := []any{strings.Repeat("  ", depth[step.Job]) + step.Job, afterText(step)}
+			row := []any{strings.Repeat("  ", depth[step.Job]) + step.Job, orDash(job.ParentsText(step.After))}
 			if v.ID != "" {
 				row = append(row, orDash(string(step.State)), orDash(step.Ref), printable(step.Reason))
 			}

@@ -50,7 +50,7 @@ func upcoming(name string, spec *job.Spec, now time.Time, n int) []time.Time {
 	return slots
 }
 
-// scheduleOf returns the schedule of a job in one line, "" if it has none.
+// scheduleOf returns the schedule of a job in one line. For a step it names the parents. "" means that the job runs on request.
 func scheduleOf(s *job.Spec) string {
 	switch {
 	case len(s.Schedule) > 0:
@@ -61,6 +61,8 @@ func scheduleOf(s *job.Spec) string {
 		return "at " + stamp(s.At[0])
 	case len(s.At) > 1:
 		return fmt.Sprintf("at %s and %d more", stamp(s.At[0]), len(s.At)-1)
+	case len(s.After) > 0:
+		return "after " + job.ParentsText(s.After)
 	}
 	return ""
 }

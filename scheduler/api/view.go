@@ -16,7 +16,7 @@ type JobView struct {
 	Next         *time.Time `json:"next" doc:"The next slot; null if there is none"`
 	Active       []string   `json:"active" doc:"Names of the runs that have not ended"`
 	Last         *LastRun   `json:"last" doc:"The latest run that has ended"`
-	ScheduleText string     `json:"schedule_text,omitempty" doc:"The schedule in words"`
+	ScheduleText string     `json:"schedule_text,omitempty" doc:"The schedule in words; for a step, its parents"`
 
 	Recent []RecentRun `json:"recent,omitempty" doc:"The latest runs, the oldest first; only in a page of jobs"`
 	State  string      `json:"state,omitempty" doc:"failing, running, waiting, paused, ok or new; only in a page of jobs"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,17 @@ func (w When) Met(s State) bool {
 		return s.Terminal()
 	}
 	return s == Succeeded
+}
+
+// ParentsText names the parents of a step, with the conditions that are not success: "load, check (done)".
+func ParentsText(after []After) string {
+	names := make([]string, len(after))
+	for i, a := range after {
+		if names[i] = a.Job; a.When != "" && a.When != WhenSuccess {
+			names[i] += " (" + string(a.When) + ")"
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // Parent is a run that another run follows, as the record of the other run names it.

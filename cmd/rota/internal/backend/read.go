@@ -177,9 +177,12 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 	return v
 }
 
-// words returns a job's schedule in words; "" for a job without one.
+// words returns the schedule of a job in words. For a step it names the parents. "" means that the job runs on request.
 func words(j *job.Job) string {
-	if !j.Spec.Scheduled() {
+	switch {
+	case len(j.Spec.After) > 0:
+		return "after " + job.ParentsText(j.Spec.After)
+	case !j.Spec.Scheduled():
 		return ""
 	}
 	return schedule.Words(schedule.Spec{Cron: j.Spec.Schedule, Every: j.Spec.Every.Std(), At: j.Spec.At, Timezone: j.Spec.Timezone})
