@@ -80,7 +80,13 @@ func (b *Backend) absent() map[string]job.Outage {
 }
 
 // tolerated returns how many more members may be lost before the cluster stops dispatching; -1 if it has stopped, nil if unknown.
-func (b *Backend) tolerated(members []api.MemberView, store *api.StoreView) *int {
+// quorate says that the store has just answered a linearizable read. Only a majority can answer it, so the majority is not lost, even
+// if this replica has not heard of some members yet.
+func (b *Backend) tolerated(members []api.MemberView, store *api.StoreView, quorate bool) *int {
+	least := -1
+	if quorate {
+		least = 0
+	}
 	present := 0
 	for _, m := range members {
 		if m.State == memberPresent {
@@ -88,11 +94,11 @@ func (b *Backend) tolerated(members []api.MemberView, store *api.StoreView) *int
 		}
 	}
 	if len(b.memberNames()) > 0 {
-		return new(max(-1, present-(len(members)/2+1)))
+		return new(max(least, present-(len(members)/2+1)))
 	}
 	n := present - 1
 	if all := len(store.Members); all > 1 { // one endpoint may stand for several members
 		n = min(n, all-len(store.Unavailable)-(all/2+1))
 	}
-	return new(max(-1, n))
+	return new(max(least, n))
 }

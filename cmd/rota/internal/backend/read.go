@@ -48,7 +48,7 @@ func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	v.Runs = runCounts(b.mirror.CountRuns(now))
 	v.AgeSeconds = time.Since(heard).Seconds()
 	v.Members = b.members(now)
-	v.Tolerated = b.tolerated(v.Members, &v.Store)
+	v.Tolerated = b.tolerated(v.Members, &v.Store, v.Leader != nil)
 	v.Attention = b.attention(&v, now)
 	return v, nil
 }

@@ -17,13 +17,16 @@ func (b *Backend) Timeline(_ context.Context, since time.Time) ([]timeline.Entry
 }
 
 // Incident summarizes the incident at an instant, or the last one before it.
-func (b *Backend) Incident(_ context.Context, at time.Time) (timeline.Incident, error) {
+func (b *Backend) Incident(ctx context.Context, at time.Time) (timeline.Incident, error) {
 	if err := b.up(); err != nil {
 		return timeline.Incident{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, clusterTimeout)
+	defer cancel()
+	quorate := b.leader(ctx) != nil
 	list := b.members(b.cfg.Now())
 	store := b.storeView(0)
-	m := timeline.Members{Expected: len(list), Tolerated: *b.tolerated(list, &store)}
+	m := timeline.Members{Expected: len(list), Tolerated: *b.tolerated(list, &store, quorate)}
 	for _, member := range list {
 		if member.State == memberPresent {
 			m.Present++
