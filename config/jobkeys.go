@@ -80,7 +80,7 @@ var jobKeys = tableOf(
 	key("delivery", choiceOf(job.Deliveries()), func(s *job.Spec) *job.Delivery { return &s.Delivery },
 		"at_most_once", "Decides about an attempt whose worker is lost: at_least_once repeats it, at_most_once ends the run as lost."),
 	key("success_codes", listOf(integer(job.ExitCodeRange), inFlow), func(s *job.Spec) *[]int { return &s.SuccessCodes },
-		"[0, 3]", "The exit codes of command and shell that mean success.", zero("Exit code 0 means success.")),
+		"[0, 3]", "The exit codes of a program that mean success.", zero("Exit code 0 means success.")),
 	key("timeout", span(job.TimeoutRange), func(s *job.Spec) *job.Duration { return &s.Timeout },
 		"10m", "How long one attempt may take. After it, the worker ends the attempt.",
 		alias("deadline", "activeDeadlineSeconds", "RuntimeMaxSec", "ttl")),
@@ -139,6 +139,10 @@ var jobKeys = tableOf(
 		alias("url", "webhook", "request")),
 	key("handler", word(maxURL), func(s *job.Spec) *string { return &s.Handler },
 		"report", "The name of a Go function that the worker's program registers.", perJob),
+	key("kubernetes", mappingOf(kubernetesKeys, plain, nil, checkKubernetes),
+		func(s *job.Spec) **job.Kubernetes { return &s.Kubernetes },
+		"{image: \"registry.internal/report:7\"}", "A Job of Kubernetes to create.", perJob,
+		alias("pod", "k8s", "kubernetes_job")),
 	key(
 		"output",
 		words("mapping of JSON Pointers", inFlow, (*reader).pointers),
@@ -150,7 +154,7 @@ var jobKeys = tableOf(
 		zero("The response gives no outputs."),
 	),
 	key("env", words("mapping of texts", plain, (*reader).env), func(s *job.Spec) *map[string]string { return &s.Env },
-		"{PGPASSWORD: \"${file:/run/secrets/pg}\"}", "Environment variables of command and shell. "+
+		"{PGPASSWORD: \"${file:/run/secrets/pg}\"}", "Environment variables of command, shell and kubernetes. "+
 			"The worker resolves ${env:NAME} and ${file:/path}.", zero("No variables besides those of rota."),
 		alias("environment", "envVars")),
 	key("dir", argument(maxURL, object{"type": "string", "minLength": 1}, plain), func(s *job.Spec) *string { return &s.Dir },

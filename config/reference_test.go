@@ -36,6 +36,8 @@ func TestExamplesAreAccepted(t *testing.T) {
 				text += ", max: 1"
 			case k.Name == "http" && nested.Name != "url":
 				text += ", url: https://host"
+			case k.Name == "kubernetes" && nested.Name != "image":
+				text += ", image: i"
 			case k.Name == "calendar" && nested.Name != "on" && nested.Name != "not_on":
 				text += ", on: nyse"
 			case k.Name == "after" && nested.Name != "job":

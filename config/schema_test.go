@@ -125,6 +125,7 @@ func TestTablesHaveEveryField(t *testing.T) {
 		{job.Breaker{}, breakerKeys.names()},
 		{job.HTTP{}, httpKeys.names()},
 		{job.Resources{}, resourceKeys.names()},
+		{job.Kubernetes{}, kubernetesKeys.names()},
 		{job.LimitSpec{}, limitKeys.names()},
 		{job.Notifier{}, notifierKeys.names()},
 		{job.Calendar{}, calendarOfJobKeys.names()},

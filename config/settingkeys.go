@@ -102,7 +102,7 @@ var settings = []setting{
 	{"worker.enabled", "execute runs", "true", func(s *Settings) any { return &s.Worker.Enabled }},
 	{"worker.capacity", "attempts executed at a time", "64", func(s *Settings) any { return &s.Worker.Capacity }},
 	{
-		"worker.kinds", "kinds that this worker executes: command (with shell), http, handler; by commas", "command,http,handler",
+		"worker.kinds", "kinds that this worker executes: command (with shell), http, handler, kubernetes; by commas", "command,http,handler",
 		func(s *Settings) any { return &s.Worker.Kinds },
 	},
 	{
@@ -132,6 +132,14 @@ var settings = []setting{
 	{
 		"worker.http.deny", "networks that jobs may not reach, by commas", "",
 		func(s *Settings) any { return &s.Worker.HTTP.Deny },
+	},
+	{
+		"worker.kubernetes.kubeconfig", "file with the Kubernetes cluster for jobs of the kind kubernetes (default that of this pod)", "",
+		func(s *Settings) any { return &s.Worker.Kubernetes.Kubeconfig },
+	},
+	{
+		"worker.kubernetes.namespaces", "namespaces that such jobs may use, the default first, by commas", "",
+		func(s *Settings) any { return &s.Worker.Kubernetes.Namespaces },
 	},
 	{
 		"notify.refs.files", "patterns of files that notifiers may name by ${file:}, by commas", "/run/secrets/*",

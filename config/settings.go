@@ -129,6 +129,13 @@ type Worker struct {
 	ShutdownGrace time.Duration     // how long running attempts may continue when the process stops
 	Refs          Refs
 	HTTP          Reach
+	Kubernetes    Kubernetes
+}
+
+// Kubernetes is the cluster in which the worker executes jobs of the kind kubernetes.
+type Kubernetes struct {
+	Kubeconfig string   // file with the address and the credentials; empty: those of the pod in which this process runs
+	Namespaces []string // where jobs may be, the default first; empty: the namespace of the credentials
 }
 
 // Notify configures which references and addresses notifiers may use. The leader sends messages from its own machine.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rota-scheduler/rota/cmd/rota/internal/kubeapi"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/scheduler/kubeapi"
 )
 
 // secretsPlan says which Secrets `rota pki kubernetes` keeps.

@@ -157,13 +157,14 @@ func (s *Server) sees(ctx context.Context) func(name string) bool {
 func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawMessage) error {
 	var next struct {
 		Command, Shell json.RawMessage
+		Kubernetes     json.RawMessage
 		Notify         json.RawMessage
 		Labels         map[string]labelValue
 	}
 	_ = json.Unmarshal(text, &next) // the Backend reports mistakes
 	current, err := s.back.Replica.Job(ctx, name)
 	known, right := err == nil, auth.Define
-	if next.Command != nil || next.Shell != nil || known && executes(current.Spec) || !known && !errors.Is(err, job.ErrNotFound) {
+	if next.Command != nil || next.Shell != nil || next.Kubernetes != nil || known && executes(current.Spec) || !known && !errors.Is(err, job.ErrNotFound) {
 		right = auth.DefineCommand
 	}
 	if known || text == nil || !errors.Is(err, job.ErrNotFound) {
@@ -202,9 +203,9 @@ func (v *labelValue) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// executes reports whether a job executes programs on the worker. It returns true for an unreadable job, which may do so.
+// executes reports whether a job executes programs. It returns true for an unreadable job, which may do so.
 func executes(spec *job.Spec) bool {
-	return spec == nil || spec.Kind() == "command" || spec.Kind() == "shell"
+	return spec == nil || spec.RunsProgram()
 }
 
 // masked replaces values that may be secrets, if the caller has no right to define the job.

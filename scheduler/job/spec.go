@@ -35,7 +35,7 @@ type Spec struct {
 	MissedLimit  int               `json:"missed_limit,omitempty"`  // cap for Missed all
 	Overlap      Overlap           `json:"overlap,omitempty"`
 	Delivery     Delivery          `json:"delivery,omitempty"`
-	SuccessCodes []int             `json:"success_codes,omitempty"` // exit codes of Command and Shell that mean success; nil: 0
+	SuccessCodes []int             `json:"success_codes,omitempty"` // exit codes of a program that mean success; nil: 0
 	Timeout      Duration          `json:"timeout,omitempty"`       // of one attempt
 	KillGrace    Duration          `json:"kill_grace,omitempty"`    // between SIGTERM and SIGKILL
 	Heartbeat    Duration          `json:"heartbeat,omitempty"`     // an attempt without progress for so long is ended; 0: never
@@ -57,6 +57,8 @@ type Spec struct {
 	HTTP    *HTTP    `json:"http,omitempty"`
 	Handler string   `json:"handler,omitempty"` // a Go function registered by the worker's program
 
+	Kubernetes *Kubernetes `json:"kubernetes,omitempty"`
+
 	// Outputs says where in the response of HTTP the outputs of the run are: a JSON Pointer for each name.
 	Outputs map[string]string `json:"output,omitempty"`
 
@@ -72,11 +74,11 @@ type Spec struct {
 }
 
 // Kinds lists the kinds of actions: each has an executor, and a field of Spec with the same name. A job has exactly one.
-func Kinds() []string { return []string{"command", "shell", "http", "handler"} }
+func Kinds() []string { return []string{"command", "shell", "http", "handler", "kubernetes"} }
 
 // has reports, in the order of Kinds, which actions s has.
-func (s *Spec) has() [4]bool {
-	return [...]bool{len(s.Command) > 0, s.Shell != "", s.HTTP != nil, s.Handler != ""}
+func (s *Spec) has() [5]bool {
+	return [...]bool{len(s.Command) > 0, s.Shell != "", s.HTTP != nil, s.Handler != "", s.Kubernetes != nil}
 }
 
 // Kind returns the kind of the job's action. It is empty for a Spec without an action.
@@ -213,6 +215,11 @@ func (s Spec) WithDefaults() Spec {
 		}
 		s.HTTP = &h
 	}
+	if s.Kubernetes != nil {
+		k := *s.Kubernetes
+		setDefault(&k.StartTimeout, DefaultStartTimeout)
+		s.Kubernetes = &k
+	}
 	return s
 }
 
@@ -267,6 +274,9 @@ func (s *Spec) Check() error {
 	}
 	if err == nil && s.Approve != nil {
 		err = s.Approve.check()
+	}
+	if err == nil && s.Kubernetes != nil {
+		err = s.Kubernetes.check()
 	}
 	if err == nil && s.Resources != nil {
 		err = s.Resources.check()

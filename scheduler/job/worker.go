@@ -14,7 +14,7 @@ type Worker struct {
 	Labels   map[string]string `json:"labels,omitempty"`
 	Handlers []string          `json:"handlers,omitempty"` // registered Go handlers, sorted
 	Limits   []string          `json:"limits,omitempty"`   // resources that it can limit, sorted: see Resources.Kinds
-	Kinds    []string          `json:"kinds,omitempty"`    // of WorkerKinds, what it executes at all; nil: all
+	Kinds    []string          `json:"kinds,omitempty"`    // of WorkerKinds, what it executes at all; nil: UsualKinds
 	Draining bool              `json:"draining,omitempty"` // it accepts no new runs
 	Started  time.Time         `json:"started"`
 	Version  string            `json:"version,omitempty"`
@@ -26,7 +26,12 @@ type Worker struct {
 }
 
 // WorkerKinds lists the kinds of actions that a worker may be restricted to. A shell is a command.
-func WorkerKinds() []string { return []string{"command", "http", "handler"} }
+func WorkerKinds() []string { return append(UsualKinds(), "kubernetes") }
+
+// UsualKinds lists those of WorkerKinds that a worker executes unless its settings say otherwise.
+func UsualKinds() []string { return []string{"command", "http", "handler"} }
+
+var usualKinds = UsualKinds()
 
 // workerKind returns the one of WorkerKinds that s belongs to.
 func (s *Spec) workerKind() string {
@@ -42,7 +47,9 @@ func (w *Worker) Accepts(s *Spec) bool {
 	if w.Draining {
 		return false
 	}
-	if len(w.Kinds) > 0 && !slices.Contains(w.Kinds, s.workerKind()) {
+	if kind := s.workerKind(); len(w.Kinds) > 0 && !slices.Contains(w.Kinds, kind) {
+		return false
+	} else if len(w.Kinds) == 0 && kind != "" && !slices.Contains(usualKinds, kind) {
 		return false
 	}
 	for k, v := range s.Workers {

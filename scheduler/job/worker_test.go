@@ -5,6 +5,7 @@ import "testing"
 func TestAWorkerAcceptsOnlyItsKinds(t *testing.T) {
 	specs := map[string]*Spec{
 		"command": {Command: []string{"true"}}, "shell": {Shell: "true"}, "http": {HTTP: &HTTP{URL: "http://h"}}, "handler": {Handler: "f"},
+		"kubernetes": {Kubernetes: &Kubernetes{Image: "i"}},
 	}
 	for _, c := range []struct {
 		kinds []string
@@ -13,6 +14,7 @@ func TestAWorkerAcceptsOnlyItsKinds(t *testing.T) {
 		{nil, map[string]bool{"command": true, "shell": true, "http": true, "handler": true}},
 		{[]string{"http"}, map[string]bool{"http": true}},
 		{[]string{"command"}, map[string]bool{"command": true, "shell": true}},
+		{[]string{"kubernetes"}, map[string]bool{"kubernetes": true}},
 		{[]string{"handler", "http"}, map[string]bool{"handler": true, "http": true}},
 	} {
 		w := &Worker{Name: "q1", Kinds: c.kinds, Handlers: []string{"f"}}

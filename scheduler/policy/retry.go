@@ -117,8 +117,7 @@ func asksForRetry(spec *job.Spec, o job.Outcome) bool {
 	if spec.HTTP != nil {
 		return o.State == job.Failed && spec.Delivery != job.AtMostOnce
 	}
-	command := len(spec.Command) > 0 || spec.Shell != ""
-	return command && o.Exit != nil && *o.Exit == ExitTempFail
+	return spec.RunsProgram() && o.Exit != nil && *o.Exit == ExitTempFail
 }
 
 // backoff returns the delay before the nth retry, without jitter. n counts from 1.

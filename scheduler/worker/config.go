@@ -18,7 +18,7 @@ type Config struct {
 	Capacity int               // the number of attempts that execute at a time
 	Labels   map[string]string // the labels by which jobs select workers.
 	Handlers []string          // names of the Go handlers that the executor knows, sorted
-	Kinds    []string          // what the worker executes at all, of job.WorkerKinds; nil: everything
+	Kinds    []string          // what the worker executes at all, of job.WorkerKinds; nil: job.UsualKinds
 	Limits   []string          // kinds of resources that the executor can limit, sorted
 	// TLSOptional has the settings that let this process accept connections without TLS, for its presence.
 	TLSOptional []string

@@ -12,7 +12,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 	httpexec "github.com/rota-scheduler/rota/scheduler/executor/http"
+	"github.com/rota-scheduler/rota/scheduler/executor/kubernetes"
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/kubeapi"
 )
 
 // Handlers are Go functions that jobs may call, by name.
@@ -35,7 +38,7 @@ func (n *Node) runAs() (*command.User, error) {
 }
 
 // executors returns the executors of attempts of each kind. The caller calls end when no attempt is executing.
-func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
+func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func(), err error) {
 	policy := n.references("worker.refs", n.set.Worker.Refs)
 	outputs := filepath.Join(n.set.Node.DataDir, "outputs")
 	commands := command.New(command.Config{
@@ -56,5 +59,33 @@ func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
 			kinds["shell"] = refuses
 		}
 	}
-	return executor.NewSet(kinds, n.now), requests.Close
+	end = requests.Close
+	if slices.Contains(n.set.Worker.Kinds, "kubernetes") {
+		jobs, closeJobs, err := n.kubernetes(policy)
+		if err != nil {
+			return nil, nil, err
+		}
+		kinds["kubernetes"] = jobs
+		end = func() { requests.Close(); closeJobs() }
+	}
+	return executor.NewSet(kinds, n.now), end, nil
+}
+
+// kubernetes returns the executor of Jobs of Kubernetes. Without a kubeconfig file, this process runs in a pod.
+func (n *Node) kubernetes(policy *refs.Policy) (e *kubernetes.Executor, end func(), err error) {
+	set := n.set.Worker.Kubernetes
+	var api *kubeapi.Client
+	if set.Kubeconfig != "" {
+		api, err = kubeapi.FromFile(set.Kubeconfig)
+	} else {
+		api, err = kubeapi.InCluster(kubeapi.Account, os.Getenv, nil)
+	}
+	if err != nil {
+		return nil, nil, failure.Config(fmt.Errorf("use worker.kubernetes: %w", err))
+	}
+	namespaces := set.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{api.Namespace}
+	}
+	return kubernetes.New(kubernetes.Config{API: api, Namespaces: namespaces, Refs: policy}, n.now), api.Close, nil
 }

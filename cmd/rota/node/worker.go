@@ -16,12 +16,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/worker"
 )
 
-// kinds returns what the worker executes; nil if it executes everything, so that older leaders see no difference.
+// kinds returns what the worker executes; nil for the usual kinds, so that older leaders see no difference.
 func (n *Node) kinds() []string {
-	if len(n.set.Worker.Kinds) == len(job.WorkerKinds()) {
+	kinds := slices.Sorted(slices.Values(n.set.Worker.Kinds))
+	if slices.Equal(kinds, slices.Sorted(slices.Values(job.UsualKinds()))) {
 		return nil
 	}
-	return n.set.Worker.Kinds
+	return kinds
 }
 
 // startWorker runs the worker, if this node has one.
@@ -31,7 +32,10 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	}
 	groups := n.openGroups()
 	stops.add("remove cgroups", groups.Close)
-	exec, closeExec := n.executors(groups)
+	exec, closeExec, err := n.executors(groups)
+	if err != nil {
+		return err
+	}
 	cfg := worker.Config{
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version,
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: slices.Sorted(maps.Keys(n.cfg.Handlers)),

@@ -1,0 +1,188 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/kubeapi"
+)
+
+const (
+	// firstPoll and lastPoll bound the pause between two looks at a Job. The pause grows.
+	firstPoll = 200 * time.Millisecond
+	lastPoll  = 2 * time.Second
+	// drainLimit is how long the rest of the output is read after the end of the container.
+	drainLimit = 10 * time.Second
+	// removeLimit is how long the end of a deleted pod is awaited, beyond the grace of its program.
+	removeLimit = 30 * time.Second
+	// pollRemoved is the pause between two looks at a deleted Job.
+	pollRemoved = 500 * time.Millisecond
+	// lastLook bounds the last look at a Job whose attempt is to end.
+	lastLook = 2 * time.Second
+)
+
+// await follows the Job to its end. It returns nil if ctx ends first and the Job is not known to have ended.
+func (a *attempt) await(ctx context.Context, output *output) *job.Outcome {
+	begun := time.Now()
+	limit := a.req.Spec.Kubernetes.StartTimeout.Std()
+	if limit <= 0 {
+		limit = job.DefaultStartTimeout.Std()
+	}
+	for wait := firstPoll; ; wait = min(2*wait, lastPoll) {
+		v, err := a.view(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			a.unanswered(err)
+		case err == nil:
+			a.answered()
+			if o := a.see(v, output); o != nil {
+				return o
+			}
+			if reason, final := waits(v); !output.started && (final || time.Since(begun) > limit) && !v.gone() {
+				if !final {
+					reason = fmt.Sprintf("pod did not start within %v: %s", limit, reason)
+				}
+				return a.giveUp(reason)
+			}
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-output.wake:
+			wait = firstPoll
+		case <-ctx.Done():
+			t.Stop()
+			return a.lookAgain(output)
+		}
+		t.Stop()
+	}
+}
+
+// see returns the outcome that v shows, after the output is complete; nil if the Job has not ended.
+func (a *attempt) see(v view, output *output) *job.Outcome {
+	if v.pod != nil && v.pod.started() {
+		output.start(v.pod.Metadata.Name)
+	}
+	o := judge(v, a.label(), a.req.Spec.SuccessCodes)
+	if o != nil {
+		output.finish()
+	}
+	return o
+}
+
+// lookAgain looks a last time at a Job after ctx has ended: an attempt that has ended keeps its own outcome.
+func (a *attempt) lookAgain(output *output) *job.Outcome {
+	ctx, cancel := context.WithTimeout(a.patience, lastLook)
+	defer cancel()
+	v, err := a.view(ctx)
+	if err != nil || v.job == nil {
+		return nil
+	}
+	return a.see(v, output)
+}
+
+// giveUp deletes a Job whose pod does not start.
+func (a *attempt) giveUp(reason string) *job.Outcome {
+	o := &job.Outcome{State: job.Failed, Reason: reason, Retry: true}
+	if err := a.remove(); err != nil {
+		o.Reason += fmt.Sprintf("; %s may continue up to its deadline: %v", a.label(), err)
+	}
+	return o
+}
+
+// gone reports whether somebody has deleted the Job.
+func (v view) gone() bool { return v.job == nil || v.job.Metadata.deleted() }
+
+// view reads the Job and its pod.
+func (a *attempt) view(ctx context.Context) (v view, err error) {
+	v.job = new(batchJob)
+	switch err := a.api.Call(ctx, http.MethodGet, a.jobs()+"/"+a.name, nil, v.job); {
+	case errors.Is(err, kubeapi.ErrNotFound):
+		v.job = nil
+	case err != nil:
+		return view{}, err
+	}
+	var list podList
+	query := url.Values{"labelSelector": {"job-name=" + a.name}}
+	if err := a.api.Call(ctx, http.MethodGet, a.objects()+"/pods?"+query.Encode(), nil, &list); err != nil {
+		return view{}, err
+	}
+	v.pod = list.latest()
+	return v, nil
+}
+
+// delete deletes a Job. It exists until its pod has ended.
+func (a *attempt) delete(ctx context.Context, name string) error {
+	return a.api.Call(ctx, http.MethodDelete, a.jobs()+"/"+name, map[string]any{"propagationPolicy": "Foreground"}, nil)
+}
+
+// remove deletes the Job, and waits until its pod is gone. It does not wait for long if another worker may execute the run.
+func (a *attempt) remove() error {
+	ctx, cancel := context.WithTimeout(a.patience, a.req.Spec.KillGrace.Std()+removeLimit)
+	defer cancel()
+	last := errors.New("its pod has not ended")
+	for ctx.Err() == nil {
+		err := a.delete(ctx, a.name)
+		if errors.Is(err, kubeapi.ErrNotFound) {
+			return nil
+		}
+		if err != nil && ctx.Err() == nil {
+			last = err
+		}
+		sleep(ctx, pollRemoved)
+	}
+	return last
+}
+
+// output copies the log of the pod in the background.
+type output struct {
+	a       *attempt
+	ctx     context.Context // ends the copying
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	ended   chan struct{} // closed by finish
+	wake    chan struct{} // has an element after the stream has ended
+	started bool
+}
+
+func (a *attempt) newOutput() *output {
+	o := &output{a: a, ended: make(chan struct{}), wake: make(chan struct{}, 1)}
+	o.ctx, o.cancel = context.WithCancel(a.patience)
+	return o
+}
+
+// start begins to copy the log of a pod whose container has started.
+func (o *output) start(pod string) {
+	if o.started {
+		return
+	}
+	o.started = true
+	f := &follower{api: o.a.api, path: o.a.objects() + "/pods/" + pod, out: o.a.out, req: o.a.req}
+	o.wg.Go(func() {
+		f.follow(o.ctx, o.ended, func() {
+			select {
+			case o.wake <- struct{}{}:
+			default:
+			}
+		})
+	})
+}
+
+// finish waits for the end of the log.
+func (o *output) finish() {
+	defer time.AfterFunc(drainLimit, o.cancel).Stop()
+	close(o.ended)
+	o.wg.Wait()
+}
+
+// stop ends the copying.
+func (o *output) stop() {
+	o.cancel()
+	o.wg.Wait()
+}

@@ -1,0 +1,180 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/scheduler/kubeapi"
+)
+
+// refusal is a definite answer that there will be no Job.
+type refusal struct {
+	text  string
+	final bool // another attempt is refused too
+}
+
+func (e *refusal) Error() string { return e.text }
+
+// create makes sure that the Job exists and runs. It tries until the API server gives a definite answer or ctx ends.
+func (a *attempt) create(ctx context.Context, plain, secret map[string]string, unresolved error) error {
+	if generation(&a.req.Run) > 0 {
+		if err := a.persist(ctx, a.removeEarlier); err != nil {
+			return err
+		}
+	}
+	found := &batchJob{}
+	err := a.persist(ctx, func(ctx context.Context) error { return a.find(ctx, found) })
+	if errors.Is(err, kubeapi.ErrNotFound) {
+		if unresolved != nil {
+			var refused *refs.RefusedError
+			return &refusal{unresolved.Error(), errors.As(unresolved, &refused)}
+		}
+		err = a.persist(ctx, func(ctx context.Context) error { return a.post(ctx, plain, secret, found) })
+		if errors.Is(err, kubeapi.ErrNotFound) {
+			err = &refusal{text: fmt.Sprintf("namespace %s does not exist", a.namespace)}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if own := found.Metadata.Annotations[tokenAnnotation]; own != fmt.Sprint(a.req.Run.Token) {
+		a.note("adopted %s of attempt %s, whose fencing token is %s", a.label(), found.Metadata.Annotations[attemptAnnotation], own)
+	}
+	if !found.Spec.Suspend {
+		return nil
+	}
+	if unresolved != nil {
+		return &refusal{text: unresolved.Error()}
+	}
+	err = a.persist(ctx, func(ctx context.Context) error { return a.release(ctx, found, secret) })
+	if errors.Is(err, kubeapi.ErrNotFound) {
+		return nil // somebody has deleted the Job, which await reports
+	}
+	return err
+}
+
+// find reads the Job. A Job that is being deleted counts as an error that passes.
+func (a *attempt) find(ctx context.Context, found *batchJob) error {
+	*found = batchJob{}
+	err := a.api.Call(ctx, http.MethodGet, a.jobs()+"/"+a.name, nil, found)
+	if err == nil && found.Metadata.deleted() {
+		return fmt.Errorf("%s is being deleted", a.label())
+	}
+	return err
+}
+
+// post creates the Job. If another request was faster, such as one whose answer was lost, it reads that Job.
+func (a *attempt) post(ctx context.Context, plain, secret map[string]string, created *batchJob) error {
+	m, err := manifest(a.req, plain, secret)
+	if err != nil {
+		return &refusal{err.Error(), true}
+	}
+	err = a.api.Call(ctx, http.MethodPost, a.jobs(), m, created)
+	if !errors.Is(err, kubeapi.ErrConflict) {
+		return err
+	}
+	if err := a.find(ctx, created); err != nil {
+		return fmt.Errorf("read %s, which exists: %v", a.label(), err) // not ErrNotFound: the next try creates it
+	}
+	return nil
+}
+
+// release creates the Secret of a suspended Job, and lets the Job begin. The Secret is deleted with the Job.
+func (a *attempt) release(ctx context.Context, owner *batchJob, secret map[string]string) error {
+	err := a.api.Call(ctx, http.MethodPost, a.objects()+"/secrets", map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true, "stringData": secret,
+		"metadata": map[string]any{
+			"name": a.name, "labels": map[string]any{"app.kubernetes.io/managed-by": "rota", runLabel: runHash(&a.req.Run)},
+			"ownerReferences": []any{map[string]any{
+				"apiVersion": "batch/v1", "kind": "Job", "name": a.name, "uid": owner.Metadata.UID, "controller": true,
+			}},
+		},
+	}, nil)
+	if err != nil && !errors.Is(err, kubeapi.ErrConflict) {
+		return err
+	}
+	begin := map[string]any{"spec": map[string]any{"suspend": false}}
+	return a.api.Call(ctx, http.MethodPatch, a.jobs()+"/"+a.name, begin, nil)
+}
+
+// removeEarlier deletes the unfinished Jobs of earlier attempts, such as one that the leader gave up after its timeout. It returns
+// an error until they are gone.
+func (a *attempt) removeEarlier(ctx context.Context) error {
+	var list jobList
+	query := url.Values{"labelSelector": {runLabel + "=" + runHash(&a.req.Run)}}
+	if err := a.api.Call(ctx, http.MethodGet, a.jobs()+"?"+query.Encode(), nil, &list); err != nil {
+		return err
+	}
+	for _, j := range list.Items {
+		if j.Metadata.Name == a.name || j.ended() {
+			continue
+		}
+		if err := a.delete(ctx, j.Metadata.Name); err != nil && !errors.Is(err, kubeapi.ErrNotFound) {
+			return err
+		}
+		return fmt.Errorf("Job %s of an earlier attempt has not ended", j.Metadata.Name) //nolint:staticcheck // the name of a kind
+	}
+	return nil
+}
+
+// persist calls do until it succeeds, until the API server refuses it, or until ctx ends. ErrNotFound is returned as it is.
+func (a *attempt) persist(ctx context.Context, do func(context.Context) error) error {
+	for wait := firstPoll; ; wait = min(2*wait, lastPoll) {
+		err := do(ctx)
+		if err == nil {
+			a.answered()
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := a.refused(err); err != nil {
+			return err
+		}
+		a.unanswered(err)
+		sleep(ctx, wait)
+	}
+}
+
+// refused returns err if it is a definite answer; nil if the request is worth another try.
+func (a *attempt) refused(err error) error {
+	var refused *refusal
+	var status *kubeapi.StatusError
+	switch {
+	case errors.As(err, &refused):
+		return err
+	case !errors.As(err, &status):
+		return nil
+	}
+	text := fmt.Sprintf("namespace %s: %s", a.namespace, status.Message)
+	switch status.Code {
+	case http.StatusNotFound:
+		return status
+	case http.StatusUnauthorized:
+		return &refusal{text: "the API server does not accept the credentials of this worker: " + status.Message}
+	case http.StatusForbidden:
+		return &refusal{text: "the API server forbids it: " + text}
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
+		return &refusal{"the API server refuses the Job: " + text, true}
+	}
+	return nil
+}
+
+// unanswered notes once that the attempt waits, and answered that it continues.
+func (a *attempt) unanswered(err error) {
+	if !a.waiting {
+		a.waiting = true
+		a.note("the attempt waits: %v", err)
+	}
+}
+
+func (a *attempt) answered() {
+	if a.waiting {
+		a.waiting = false
+		a.note("the attempt continues")
+	}
+}

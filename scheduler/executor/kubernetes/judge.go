@@ -1,0 +1,114 @@
+package kubernetes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// view is what the API server says about an attempt's Job.
+type view struct {
+	job *batchJob // nil: it does not exist
+	pod *pod      // nil: there is none
+}
+
+// hopeless are the reasons of a waiting container that never starts.
+var hopeless = []string{"InvalidImageName", "ErrImageNeverPull"}
+
+// judge returns the outcome that v shows; nil if the Job has not ended. name is the Job for reasons, and success the exit codes that
+// mean success.
+//
+// A pod that was deleted may have been so by the Job's deadline, by a person or by the node. Then the end of the Job says more than
+// the exit code of a killed program.
+func judge(v view, name string, success []int) *job.Outcome {
+	if p := v.pod; p != nil && (p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" && !p.Metadata.deleted()) {
+		return outcomeOf(p, success)
+	}
+	if v.job == nil {
+		if v.pod != nil && v.pod.Status.Phase != "Failed" {
+			return nil // it ends soon, or continues without its Job
+		}
+		return &job.Outcome{State: job.Failed, Reason: name + " was deleted before it ended", Retry: true}
+	}
+	if v.job.Metadata.deleted() {
+		return nil // until its pod is gone
+	}
+	if trueCondition(v.job.Status.Conditions, "Complete") != nil {
+		o := executor.ExitOutcome(0, success) // its pod was deleted since
+		return &o
+	}
+	failed := trueCondition(v.job.Status.Conditions, "Failed")
+	if failed == nil {
+		return nil
+	}
+	o := job.Outcome{State: job.Failed, Retry: true}
+	switch {
+	case failed.Reason == "DeadlineExceeded":
+		o.State, o.Reason = job.TimedOut, "timed out by the deadline of "+name
+	case v.pod != nil:
+		o.Reason = fmt.Sprintf("pod %s was deleted", v.pod.Metadata.Name)
+		o.Exit = exitCode(v.pod)
+	default:
+		o.Reason = fmt.Sprintf("the pod of %s is gone: %s", name, failed.Message)
+	}
+	return &o
+}
+
+// outcomeOf returns the outcome of a pod that ended.
+func outcomeOf(p *pod, success []int) *job.Outcome {
+	code := exitCode(p)
+	if code == nil {
+		o := job.Outcome{State: job.Failed, Retry: true, Reason: fmt.Sprintf("pod %s ended as %s", p.Metadata.Name, p.Status.Phase)}
+		if p.Status.Reason != "" {
+			o.Reason += ": " + p.Status.Reason + ": " + p.Status.Message
+		}
+		return &o
+	}
+	o := executor.ExitOutcome(*code, success)
+	switch ended := p.container().State.Terminated; {
+	case o.State == job.Succeeded:
+	case ended.Reason == "OOMKilled":
+		o.Reason, o.Retry = "killed: out of memory", true
+	case ended.Reason == "ContainerCannotRun", ended.Reason == "StartError":
+		o.Reason = "container cannot run: " + ended.Message
+	case p.Status.Reason != "": // such as Evicted
+		o.Reason, o.Retry = fmt.Sprintf("pod %s: %s: %s", p.Metadata.Name, p.Status.Reason, p.Status.Message), true
+	}
+	return &o
+}
+
+func exitCode(p *pod) *int {
+	if c := p.container(); c != nil && c.State.Terminated != nil {
+		return &c.State.Terminated.ExitCode
+	}
+	return nil
+}
+
+// waits says why the container has not started. final reports whether it never will.
+func waits(v view) (reason string, final bool) {
+	p := v.pod
+	if p == nil {
+		return "Kubernetes has made no pod", false
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == "PodScheduled" && c.Status == "False" {
+			return "no node takes the pod: " + c.Message, false
+		}
+	}
+	c := p.container()
+	if c == nil || c.State.Waiting == nil {
+		return "pod " + p.Metadata.Name + " is " + p.Status.Phase, false
+	}
+	w := c.State.Waiting
+	reason = w.Reason
+	if w.Message != "" {
+		reason += ": " + w.Message
+	}
+	if strings.Contains(w.Reason, "Image") {
+		reason = fmt.Sprintf("image %s cannot be pulled: %s", c.Image, reason)
+	}
+	return reason, slices.Contains(hopeless, w.Reason)
+}

@@ -1,0 +1,117 @@
+package kubernetes
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/kubeapi"
+)
+
+// logPause is how long a follower waits before it opens a log again.
+const logPause = 500 * time.Millisecond
+
+// follower copies the log of a container to the output of the attempt. When the API server breaks the stream, it continues behind
+// the last line.
+type follower struct {
+	api  API
+	path string // of the pod
+	out  io.Writer
+	req  *executor.Request
+	last time.Time // of the last line that was copied
+}
+
+// follow copies the log until ended is closed and the log has no more lines, or until ctx ends. It calls wake whenever the stream
+// ends, because the container may have ended.
+func (f *follower) follow(ctx context.Context, ended <-chan struct{}, wake func()) {
+	for ctx.Err() == nil {
+		over := isClosed(ended) // before the log is read: after the end there are no more lines
+		err := f.copy(ctx)
+		if _, definite := errors.AsType[*kubeapi.StatusError](err); over && (err == nil || definite) {
+			return
+		}
+		wake()
+		if over {
+			sleep(ctx, logPause)
+			continue
+		}
+		t := time.NewTimer(logPause)
+		select {
+		case <-t.C:
+		case <-ended:
+		case <-ctx.Done():
+		}
+		t.Stop()
+	}
+}
+
+// copy reads the log once. The error is nil if the server has ended the stream in good order.
+func (f *follower) copy(ctx context.Context) error {
+	query := url.Values{"container": {containerName}, "follow": {"true"}, "timestamps": {"true"}}
+	if !f.last.IsZero() {
+		query.Set("sinceTime", f.last.UTC().Format(time.RFC3339)) // in whole seconds
+	}
+	stream, err := f.api.Stream(ctx, f.path+"/log?"+query.Encode())
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	r := bufio.NewReaderSize(f.req.ReportReads(stream), 32<<10)
+	for {
+		if err := f.line(r); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// line copies one line, which begins with its time, unless it was copied before.
+func (f *follower) line(r *bufio.Reader) error {
+	stamp, err := r.ReadString(' ')
+	if err != nil {
+		return err
+	}
+	skip := false
+	if at, err := time.Parse(time.RFC3339Nano, stamp[:len(stamp)-1]); err == nil {
+		skip = !at.After(f.last)
+		if !skip {
+			f.last = at
+		}
+	} else if _, err := io.WriteString(f.out, stamp); err != nil { // a message of the kubelet
+		return err
+	}
+	for {
+		part, err := r.ReadSlice('\n')
+		if !skip {
+			_, _ = f.out.Write(part) // a Redactor, which takes all
+		}
+		if err == nil || !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,163 @@
+package kubernetes
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+const (
+	// containerName is the name of the job's container in the pod.
+	containerName = "job"
+	// runLabel is the label with the hash of the run. Annotations hold what does not fit into labels.
+	runLabel          = "rota/run-hash"
+	runAnnotation     = "rota/run"
+	attemptAnnotation = "rota/attempt"
+	tokenAnnotation   = "rota/fencing-token"
+	// keepEnded is how long Kubernetes keeps an ended Job.
+	keepEnded = time.Hour
+)
+
+// runHash identifies a run in all clusters of rota that share a namespace. Two clusters may have runs of one name, but not with
+// the same time of creation.
+func runHash(r *job.Run) string {
+	sum := sha256.Sum256([]byte(r.Name() + "@" + r.Created.UTC().Format(time.RFC3339Nano)))
+	return hex.EncodeToString(sum[:8])
+}
+
+// jobName returns the name of the Job of an attempt. An attempt that follows a lost one has the same name, and continues the Job. An
+// attempt that follows a failed one has another name, and gets a new Job.
+func jobName(r *job.Run) string {
+	stem := strings.TrimRight(r.Job[:min(len(r.Job), 30)], "-")
+	return fmt.Sprintf("%s-%s-%d", stem, runHash(r), generation(r))
+}
+
+// generation returns how many attempts of the run ended by themselves.
+func generation(r *job.Run) int { return max(0, r.Attempt-1-r.LostAttempts()) }
+
+// environment returns the variables of the container, and those of them that have a value of a reference.
+func environment(req *executor.Request, resolver *refs.Resolver) (plain, secret map[string]string, err error) {
+	plain, secret = make(map[string]string), make(map[string]string)
+	for _, name := range slices.Sorted(maps.Keys(req.Spec.Env)) {
+		text := req.Spec.Env[name]
+		if !refs.Has(text) {
+			plain[name] = text
+		} else if secret[name], err = resolver.Expand(text); err != nil {
+			return nil, nil, err
+		}
+	}
+	for name, value := range req.Variables() {
+		delete(secret, name)
+		plain[name] = value
+	}
+	return plain, secret, nil
+}
+
+// manifest returns the Job of an attempt. If it has secrets, it is suspended until its Secret exists.
+func manifest(req *executor.Request, plain, secret map[string]string) (map[string]any, error) {
+	k, name := req.Spec.Kubernetes, jobName(&req.Run)
+	template := map[string]any{}
+	if len(k.Template) > 0 {
+		if err := json.Unmarshal(k.Template, &template); err != nil {
+			return nil, fmt.Errorf("read kubernetes.template: %w", err)
+		}
+	}
+	labels := map[string]any{"app.kubernetes.io/managed-by": "rota", runLabel: runHash(&req.Run)}
+	annotations := map[string]any{
+		runAnnotation: req.Run.Name(), attemptAnnotation: strconv.Itoa(req.Run.Attempt),
+		tokenAnnotation: strconv.FormatInt(req.Run.Token, 10),
+	}
+	meta := child(template, "metadata")
+	maps.Copy(child(meta, "labels"), labels)
+	maps.Copy(child(meta, "annotations"), annotations)
+	if err := fillPod(child(template, "spec"), req, plain, secret); err != nil {
+		return nil, err
+	}
+	return map[string]any{
+		"apiVersion": "batch/v1", "kind": "Job",
+		"metadata": map[string]any{"name": name, "labels": labels, "annotations": annotations},
+		"spec": map[string]any{
+			"backoffLimit": 0, "completions": 1, "parallelism": 1, "suspend": len(secret) > 0,
+			"podReplacementPolicy": "Failed", "ttlSecondsAfterFinished": seconds(keepEnded),
+			"activeDeadlineSeconds": seconds(req.Spec.Timeout.Std()), "template": template,
+		},
+	}, nil
+}
+
+// fillPod adds to the spec of a pod what the job says. The job's own container may be in it already.
+func fillPod(spec map[string]any, req *executor.Request, plain, secret map[string]string) error {
+	k := req.Spec.Kubernetes
+	spec["restartPolicy"] = "Never"
+	spec["terminationGracePeriodSeconds"] = seconds(req.Spec.KillGrace.Std())
+	if k.ServiceAccount != "" {
+		spec["serviceAccountName"] = k.ServiceAccount
+	} else if spec["serviceAccountName"] == nil && spec["automountServiceAccountToken"] == nil {
+		spec["automountServiceAccountToken"] = false
+	}
+	containers, _ := spec["containers"].([]any)
+	var c map[string]any
+	for _, other := range containers {
+		if m, ok := other.(map[string]any); ok && m["name"] == containerName {
+			c = m
+		}
+	}
+	if c == nil {
+		c = map[string]any{"name": containerName}
+		containers = append([]any{c}, containers...)
+	}
+	c["image"] = k.Image
+	if k.Command != nil {
+		c["command"] = k.Command
+	}
+	if k.Args != nil {
+		c["args"] = k.Args
+	}
+	if policy, ok := pullPolicies[k.Pull]; ok {
+		c["imagePullPolicy"] = policy
+	}
+	if len(k.Resources) > 0 {
+		c["resources"] = k.Resources
+	}
+	env, _ := c["env"].([]any)
+	c["env"] = append(env, variables(jobName(&req.Run), plain, secret)...)
+	spec["containers"] = containers
+	return nil
+}
+
+var pullPolicies = map[job.Pull]string{job.PullAlways: "Always", job.PullMissing: "IfNotPresent", job.PullNever: "Never"}
+
+// variables returns the variables as Kubernetes wants them. Kubernetes replaces $(NAME) in plain values, so each $ is doubled.
+func variables(secretName string, plain, secret map[string]string) (list []any) {
+	for _, name := range slices.Sorted(maps.Keys(plain)) {
+		list = append(list, map[string]any{"name": name, "value": strings.ReplaceAll(plain[name], "$", "$$")})
+	}
+	for _, name := range slices.Sorted(maps.Keys(secret)) {
+		list = append(list, map[string]any{"name": name, "valueFrom": map[string]any{
+			"secretKeyRef": map[string]any{"name": secretName, "key": name},
+		}})
+	}
+	return list
+}
+
+// child returns the mapping under a key. It adds one if there is none.
+func child(of map[string]any, key string) map[string]any {
+	if m, ok := of[key].(map[string]any); ok {
+		return m
+	}
+	m := map[string]any{}
+	of[key] = m
+	return m
+}
+
+// seconds returns d in whole seconds, rounded up, and at least 1.
+func seconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

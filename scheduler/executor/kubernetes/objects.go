@@ -1,0 +1,92 @@
+package kubernetes
+
+import (
+	"slices"
+	"time"
+)
+
+// The parts of Kubernetes objects that this package reads.
+
+type metadata struct {
+	Name              string    `json:"name"`
+	UID               string    `json:"uid"`
+	CreationTimestamp time.Time `json:"creationTimestamp"`
+	DeletionTimestamp time.Time `json:"deletionTimestamp"`
+	Annotations       map[string]string
+}
+
+// deleted reports whether somebody has deleted the object. It exists until its parts have ended.
+func (m *metadata) deleted() bool { return !m.DeletionTimestamp.IsZero() }
+
+type batchJob struct {
+	Metadata metadata
+	Spec     struct{ Suspend bool }
+	Status   struct{ Conditions []condition }
+}
+
+type condition struct{ Type, Status, Reason, Message string }
+
+// condition returns the condition of a type if it is true; nil otherwise.
+func trueCondition(list []condition, kind string) *condition {
+	i := slices.IndexFunc(list, func(c condition) bool { return c.Type == kind && c.Status == "True" })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
+// ended reports whether Kubernetes has recorded the end of the Job.
+func (j *batchJob) ended() bool {
+	return trueCondition(j.Status.Conditions, "Complete") != nil || trueCondition(j.Status.Conditions, "Failed") != nil
+}
+
+type jobList struct{ Items []batchJob }
+
+type pod struct {
+	Metadata metadata
+	Status   struct {
+		Phase, Reason, Message string
+		Conditions             []condition
+		ContainerStatuses      []containerStatus
+	}
+}
+
+type containerStatus struct {
+	Name, Image string
+	State       struct {
+		Waiting    *struct{ Reason, Message string }
+		Running    *struct{}
+		Terminated *struct {
+			ExitCode        int
+			Signal          int
+			Reason, Message string
+		}
+	}
+}
+
+// container returns the state of the job's own container; nil if there is none yet.
+func (p *pod) container() *containerStatus {
+	for i := range p.Status.ContainerStatuses {
+		if c := &p.Status.ContainerStatuses[i]; c.Name == containerName {
+			return c
+		}
+	}
+	return nil
+}
+
+// started reports whether the job's container runs or has run.
+func (p *pod) started() bool {
+	c := p.container()
+	return c != nil && (c.State.Running != nil || c.State.Terminated != nil)
+}
+
+type podList struct{ Items []pod }
+
+// latest returns the pod that was created last; nil if there is none.
+func (l *podList) latest() *pod {
+	if len(l.Items) == 0 {
+		return nil
+	}
+	p := slices.MaxFunc(l.Items, func(a, b pod) int { return a.Metadata.CreationTimestamp.Compare(b.Metadata.CreationTimestamp) })
+	return &p
+}
