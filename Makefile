@@ -99,6 +99,16 @@ endif
 manifests: ## render deploy/kubernetes from the Helm chart
 	ROTA_FAULTS=1 ROTA_UPDATE=1 $(GO) test -count=1 -run TestTheManifests ./test/kubernetes
 
+# A directory for the programs and the state of the Kubernetes node of the tests.
+KUBERNETES_NODE ?= $(HOME)/.cache/rota-test/kubernetes
+
+.PHONY: kubernetes-test
+kubernetes-test: ## run jobs as pods on a real Kubernetes node (needs root, Docker; builds the node once, 6 minutes)
+	test/kubernetes/node.sh build $(KUBERNETES_NODE)
+	$(GO) build -buildvcs=false -o bin/rota-under-test ./cmd/rota
+	ROTA_TEST_KUBERNETES=$(KUBERNETES_NODE) ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test \
+		$(GO) test -count=1 -v -timeout 30m -run TestJobsAsPods ./test/kubernetes
+
 .PHONY: soak
 soak: ## break a cluster under load at random: FOR=10m (at least 1m), SEED=n repeats one
 	$(GO) test -count=1 -v -timeout 0 ./test/soak -for=$(or $(FOR),10m) -seed=$(or $(SEED),0)

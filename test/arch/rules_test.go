@@ -106,7 +106,7 @@ var libraryRules = map[string]rule{
 		own:      []string{"scheduler/api", "scheduler/api/client", "scheduler/job", "scheduler/policy"},
 		external: []string{"github.com/anishathalye/porcupine"},
 	},
-	"test/kubernetes":     {},
+	"test/kubernetes":     {own: []string{"scheduler/api", "scheduler/job", "test/cluster"}},
 	"test/leaks":          {external: []string{"go.uber.org/goleak"}},
 	"test/network":        {own: []string{"test/cluster", "test/history"}, external: []string{etcdClient}},
 	"test/network/member": {own: []string{"store/embedded"}, external: []string{"github.com/hashicorp/go-hclog"}},

@@ -48,11 +48,15 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 		return nil
 	}
 	if unresolved != nil {
+		_ = a.remove() // without its Secret it would wait for ever
 		return &refusal{text: unresolved.Error()}
 	}
 	err = a.persist(ctx, func(ctx context.Context) error { return a.release(ctx, found, secret) })
 	if errors.Is(err, kubeapi.ErrNotFound) {
 		return nil // somebody has deleted the Job, which await reports
+	}
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		_ = a.remove()
 	}
 	return err
 }
