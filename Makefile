@@ -197,8 +197,9 @@ docker: image ## build the container image rota:dev (needs Docker; pulls nothing
 	docker build --tag $(IMAGE) --file deploy/Dockerfile .
 
 .PHONY: docker-test
-docker-test: ## break a cluster of three containers (needs Docker; without it, skips unless ROTA_CI=1)
+docker-test: ## break a cluster of three containers, and jobs in containers (needs Docker; without it, skips unless ROTA_CI=1)
 	$(GO) test -count=1 -v -timeout 15m ./test/deploy
+	ROTA_CONTAINERS=1 $(GO) test -count=1 -v -timeout 15m ./test/containers
 
 .PHONY: release
 release: ## build bin/release/dist: archives, deb, rpm, SBOM, checksums; VERSION=1.2.3, else the nearest tag (tools come from the Go module proxy)

@@ -36,7 +36,7 @@ func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 	case given[0] == "kubernetes":
 		r.noEffect(own, given[0], "dir", "resources")
 		s.Dir, s.Resources = "", nil
-	case given[0] != "command" && given[0] != "shell":
+	case given[0] != "command" && given[0] != "shell" && given[0] != "container":
 		r.noEffect(own, given[0], "env", "dir", "resources", "success_codes")
 		s.Env, s.Dir, s.Resources, s.SuccessCodes = nil, "", nil, nil
 	}

@@ -102,6 +102,9 @@ func (s *Settings) check(sources map[string]given) {
 	if path := s.HTTP.Socket; path != "" && path != SocketOff && !filepath.IsAbs(path) {
 		fail("http.socket", "such as /run/rota/api.sock, or off", "%s is no absolute path", quote(path))
 	}
+	if path := s.Worker.Container.Socket; !filepath.IsAbs(path) {
+		fail("worker.container.socket", "such as /var/run/docker.sock", "%s is no absolute path", quote(path))
+	}
 	s.checkFiles(fail)
 	s.checkAuth(fail)
 	s.checkOpenID(fail)

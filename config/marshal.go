@@ -78,6 +78,9 @@ func baseOf(s job.Spec) job.Spec {
 	if s.HTTP != nil {
 		base.HTTP = &job.HTTP{JSON: s.HTTP.JSON, Body: s.HTTP.Body}
 	}
+	if s.Container != nil {
+		base.Container = &job.Container{}
+	}
 	if s.Calendar != nil {
 		base.Calendar = &job.Calendar{}
 	}

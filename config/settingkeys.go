@@ -102,7 +102,8 @@ var settings = []setting{
 	{"worker.enabled", "execute runs", "true", func(s *Settings) any { return &s.Worker.Enabled }},
 	{"worker.capacity", "attempts executed at a time", "64", func(s *Settings) any { return &s.Worker.Capacity }},
 	{
-		"worker.kinds", "kinds that this worker executes: command (with shell), http, handler, kubernetes; by commas", "command,http,handler",
+		"worker.kinds", "kinds that this worker executes: command (with shell), http, handler, container, kubernetes; by commas",
+		"command,http,handler",
 		func(s *Settings) any { return &s.Worker.Kinds },
 	},
 	{
@@ -132,6 +133,10 @@ var settings = []setting{
 	{
 		"worker.http.deny", "networks that jobs may not reach, by commas", "",
 		func(s *Settings) any { return &s.Worker.HTTP.Deny },
+	},
+	{
+		"worker.container.socket", "unix socket of Docker's engine, for containers", "/var/run/docker.sock",
+		func(s *Settings) any { return &s.Worker.Container.Socket },
 	},
 	{
 		"worker.kubernetes.kubeconfig", "file with the Kubernetes cluster for jobs of the kind kubernetes (default that of this pod)", "",

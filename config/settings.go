@@ -129,7 +129,13 @@ type Worker struct {
 	ShutdownGrace time.Duration     // how long running attempts may continue when the process stops
 	Refs          Refs
 	HTTP          Reach
+	Container     Engine
 	Kubernetes    Kubernetes
+}
+
+// Engine configures the engine that runs containers on this machine.
+type Engine struct {
+	Socket string // of Docker's engine, as the absolute path of a unix socket
 }
 
 // Kubernetes is the cluster in which the worker executes jobs of the kind kubernetes.

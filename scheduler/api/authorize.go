@@ -157,6 +157,7 @@ func (s *Server) sees(ctx context.Context) func(name string) bool {
 func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawMessage) error {
 	var next struct {
 		Command, Shell json.RawMessage
+		Container      json.RawMessage
 		Kubernetes     json.RawMessage
 		Notify         json.RawMessage
 		Labels         map[string]labelValue
@@ -164,7 +165,8 @@ func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawM
 	_ = json.Unmarshal(text, &next) // the Backend reports mistakes
 	current, err := s.back.Replica.Job(ctx, name)
 	known, right := err == nil, auth.Define
-	if next.Command != nil || next.Shell != nil || next.Kubernetes != nil || known && executes(current.Spec) || !known && !errors.Is(err, job.ErrNotFound) {
+	programs := next.Command != nil || next.Shell != nil || next.Container != nil || next.Kubernetes != nil
+	if programs || known && executes(current.Spec) || !known && !errors.Is(err, job.ErrNotFound) {
 		right = auth.DefineCommand
 	}
 	if known || text == nil || !errors.Is(err, job.ErrNotFound) {

@@ -36,7 +36,7 @@ func (e *examiner) workers() {
 func (e *examiner) limits(w *job.Worker) {
 	for _, j := range e.Jobs {
 		able := *w
-		able.Limits = j.Spec.Resources.Kinds()
+		able.Limits = j.Spec.LimitedByWorker()
 		if w.Accepts(j.Spec) || !able.Accepts(j.Spec) {
 			continue
 		}

@@ -52,10 +52,11 @@ type Spec struct {
 	Breaker      *Breaker          `json:"breaker,omitempty"`
 
 	// What. Exactly one is set.
-	Command []string `json:"command,omitempty"` // argv
-	Shell   string   `json:"shell,omitempty"`   // given to /bin/sh -c
-	HTTP    *HTTP    `json:"http,omitempty"`
-	Handler string   `json:"handler,omitempty"` // a Go function registered by the worker's program
+	Command   []string   `json:"command,omitempty"` // argv
+	Shell     string     `json:"shell,omitempty"`   // given to /bin/sh -c
+	HTTP      *HTTP      `json:"http,omitempty"`
+	Handler   string     `json:"handler,omitempty"` // a Go function registered by the worker's program
+	Container *Container `json:"container,omitempty"`
 
 	Kubernetes *Kubernetes `json:"kubernetes,omitempty"`
 
@@ -63,9 +64,9 @@ type Spec struct {
 	Outputs map[string]string `json:"output,omitempty"`
 
 	Env map[string]string `json:"env,omitempty"` // ${env:} and ${file:} are resolved on the worker, never stored
-	Dir string            `json:"dir,omitempty"` // working directory of Command and Shell
+	Dir string            `json:"dir,omitempty"` // working directory of a program
 
-	Resources *Resources `json:"resources,omitempty"` // of Command and Shell; nil: no limits
+	Resources *Resources `json:"resources,omitempty"` // of a program; nil: no limits
 
 	Payload json.RawMessage `json:"payload,omitempty"`
 
@@ -74,11 +75,13 @@ type Spec struct {
 }
 
 // Kinds lists the kinds of actions: each has an executor, and a field of Spec with the same name. A job has exactly one.
-func Kinds() []string { return []string{"command", "shell", "http", "handler", "kubernetes"} }
+func Kinds() []string {
+	return []string{"command", "shell", "http", "handler", "container", "kubernetes"}
+}
 
 // has reports, in the order of Kinds, which actions s has.
-func (s *Spec) has() [5]bool {
-	return [...]bool{len(s.Command) > 0, s.Shell != "", s.HTTP != nil, s.Handler != "", s.Kubernetes != nil}
+func (s *Spec) has() [6]bool {
+	return [...]bool{len(s.Command) > 0, s.Shell != "", s.HTTP != nil, s.Handler != "", s.Container != nil, s.Kubernetes != nil}
 }
 
 // Kind returns the kind of the job's action. It is empty for a Spec without an action.
@@ -110,17 +113,6 @@ func (s *Spec) checkAction() error {
 type DST struct {
 	Gap  string `json:"gap,omitempty"`  // run | skip
 	Fold string `json:"fold,omitempty"` // first | last | both
-}
-
-// HTTP is a request to make. URL, headers and body may hold ${env:} and ${file:} references and
-// the template fields .Job .Run .Slot .Attempt .Token .Params.
-type HTTP struct {
-	URL     string            `json:"url"`
-	Method  string            `json:"method,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
-	JSON    json.RawMessage   `json:"json,omitempty"` // body, sent as application/json
-	Body    string            `json:"body,omitempty"` // body, sent as it is
-	Expect  []int             `json:"expect,omitempty"`
 }
 
 // Retry says how often and when an attempt that failed is tried again.
@@ -215,6 +207,11 @@ func (s Spec) WithDefaults() Spec {
 		}
 		s.HTTP = &h
 	}
+	if s.Container != nil {
+		c := *s.Container
+		setDefault(&c.Pull, PullMissing)
+		s.Container = &c
+	}
 	if s.Kubernetes != nil {
 		k := *s.Kubernetes
 		setDefault(&k.StartTimeout, DefaultStartTimeout)
@@ -281,6 +278,9 @@ func (s *Spec) Check() error {
 	if err == nil && s.Resources != nil {
 		err = s.Resources.check()
 	}
+	if err == nil && s.Container != nil {
+		err = s.Container.check()
+	}
 	return err
 }
 
@@ -289,7 +289,7 @@ func (s *Spec) Needs() (list []string) {
 	for _, k := range slices.Sorted(maps.Keys(s.Workers)) {
 		list = append(list, "label "+k+": "+s.Workers[k])
 	}
-	for _, kind := range s.Resources.Kinds() {
+	for _, kind := range s.LimitedByWorker() {
 		list = append(list, "a limit of "+kind)
 	}
 	if s.Handler != "" {

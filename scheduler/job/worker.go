@@ -26,7 +26,7 @@ type Worker struct {
 }
 
 // WorkerKinds lists the kinds of actions that a worker may be restricted to. A shell is a command.
-func WorkerKinds() []string { return append(UsualKinds(), "kubernetes") }
+func WorkerKinds() []string { return append(UsualKinds(), "container", "kubernetes") }
 
 // UsualKinds lists those of WorkerKinds that a worker executes unless its settings say otherwise.
 func UsualKinds() []string { return []string{"command", "http", "handler"} }
@@ -57,7 +57,7 @@ func (w *Worker) Accepts(s *Spec) bool {
 			return false
 		}
 	}
-	for _, kind := range s.Resources.Kinds() {
+	for _, kind := range s.LimitedByWorker() {
 		if !slices.Contains(w.Limits, kind) {
 			return false
 		}

@@ -72,7 +72,7 @@ func (p *Planner) withRoom(n int) (list []*jobState) {
 
 // demandKey returns a key that is equal for specs that the same workers accept.
 func demandKey(s *job.Spec) string {
-	kinds := s.Resources.Kinds()
+	kinds := s.LimitedByWorker()
 	if s.Handler == "" && len(s.Workers) == 0 && len(kinds) == 0 {
 		return s.Kind()
 	}

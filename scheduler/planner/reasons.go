@@ -106,7 +106,7 @@ func noWorkerReason(spec *job.Spec, accepted bool) string {
 	switch {
 	case accepted:
 		return reasonNoRoom
-	case spec.Resources != nil:
+	case len(spec.LimitedByWorker()) > 0:
 		return reasonNoLimits
 	}
 	return reasonNoWorker

@@ -29,12 +29,13 @@ var libraryRules = map[string]rule{
 		// bbolt is the file of the journal on this machine. It does not contact etcd, although the module's name says so.
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "go.etcd.io/bbolt"},
 	},
-	"scheduler/target":           {}, // services import it: it has no dependencies
-	"scheduler/executor":         {own: []string{"scheduler/job"}},
-	"scheduler/executor/cgroups": {external: system},
-	"scheduler/executor/command": {own: append([]string{"scheduler/executor/cgroups"}, executing...), external: system},
-	"scheduler/executor/handler": {own: executing},
-	"scheduler/executor/http":    {own: executing},
+	"scheduler/target":             {}, // services import it: it has no dependencies
+	"scheduler/executor":           {own: []string{"scheduler/job"}},
+	"scheduler/executor/cgroups":   {external: system},
+	"scheduler/executor/command":   {own: append([]string{"scheduler/executor/cgroups"}, executing...), external: system},
+	"scheduler/executor/container": {own: executing, external: []string{"github.com/hashicorp/go-hclog"}},
+	"scheduler/executor/handler":   {own: executing},
+	"scheduler/executor/http":      {own: executing},
 	// Of kubeapi, only the errors of its answers.
 	"scheduler/executor/kubernetes": {own: append([]string{"scheduler/kubeapi"}, executing...)},
 	"scheduler/kubeapi":             {external: []string{"go.yaml.in/yaml/v4"}},
@@ -99,9 +100,10 @@ var libraryRules = map[string]rule{
 		own:      []string{"scheduler/api", "scheduler/api/client", "scheduler/job", "test/history", "test/ports"},
 		external: []string{etcdClient, "go.etcd.io/etcd/client/pkg/v3/transport", "go.uber.org/zap"},
 	},
-	"test/deploy":  {},
-	"test/docpage": {},
-	"test/guards":  {},
+	"test/containers": {},
+	"test/deploy":     {},
+	"test/docpage":    {},
+	"test/guards":     {},
 	"test/history": {
 		own:      []string{"scheduler/api", "scheduler/api/client", "scheduler/job", "scheduler/policy"},
 		external: []string{"github.com/anishathalye/porcupine"},

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
+	"github.com/rota-scheduler/rota/scheduler/executor/container"
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 	httpexec "github.com/rota-scheduler/rota/scheduler/executor/http"
 	"github.com/rota-scheduler/rota/scheduler/executor/kubernetes"
@@ -37,8 +39,9 @@ func (n *Node) runAs() (*command.User, error) {
 	return u, nil
 }
 
-// executors returns the executors of attempts of each kind. The caller calls end when no attempt is executing.
-func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func(), err error) {
+// executors returns the executors of attempts of each kind. Those that work in the background are started. The caller calls end
+// when no attempt is executing.
+func (n *Node) executors(groups *cgroups.Tree, background starter) (set *executor.Set, end func(), err error) {
 	policy := n.references("worker.refs", n.set.Worker.Refs)
 	outputs := filepath.Join(n.set.Node.DataDir, "outputs")
 	commands := command.New(command.Config{
@@ -49,6 +52,16 @@ func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func(), e
 	}, n.now)
 	kinds := map[string]executor.Executor{
 		"command": commands, "shell": commands, "http": requests, "handler": handler.New(n.cfg.Handlers, n.now),
+	}
+	if slices.Contains(n.set.Worker.Kinds, "container") {
+		containers := container.New(container.Config{
+			Socket: n.set.Worker.Container.Socket, Cluster: n.set.Etcd.Prefix + "@" + n.memory.Last().Cluster,
+			Worker: n.set.Node.Name, Refs: policy,
+		}, n.now)
+		kinds["container"] = containers
+		background("sweep containers", func(ctx context.Context) error {
+			return containers.Sweep(ctx, n.store.Run, n.log.Named("containers"))
+		})
 	}
 	for _, kind := range job.WorkerKinds() {
 		if slices.Contains(n.set.Worker.Kinds, kind) {

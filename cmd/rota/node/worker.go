@@ -32,7 +32,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	}
 	groups := n.openGroups()
 	stops.add("remove cgroups", groups.Close)
-	exec, closeExec, err := n.executors(groups)
+	exec, closeExec, err := n.executors(groups, background)
 	if err != nil {
 		return err
 	}

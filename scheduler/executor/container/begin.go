@@ -1,0 +1,166 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// engineLimit is how long an attempt waits for an engine that does not answer. Then the attempt has not begun, and another worker
+// may get the run.
+const engineLimit = 30 * time.Second
+
+// absentError says that the engine did not answer for engineLimit.
+type absentError struct{ error }
+
+// patiently calls f until the engine answers, for at most engineLimit. f may have had an effect when it fails.
+func (e *Executor) patiently(ctx context.Context, f func() error) error {
+	began := time.Now()
+	for {
+		err := f()
+		if err == nil || refused(err) || ctx.Err() != nil {
+			return err
+		}
+		if time.Since(began) > engineLimit {
+			return absentError{err}
+		}
+		if err := sleep(ctx, pollPause); err != nil {
+			return err
+		}
+	}
+}
+
+// adopt finds the containers of the run on this engine. It returns the container of this attempt or of a lost attempt, if its work
+// has begun and no worker decided to end it. It removes all others. nil: there is none to adopt.
+func (e *Executor) adopt(ctx context.Context, req *executor.Request, out io.Writer) (adopted *state, err error) {
+	var found []listed
+	err = e.patiently(ctx, func() error {
+		found, err = e.engine.list(ctx, labelCluster+"="+e.cfg.Cluster, labelRun+"="+req.Run.Name())
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list containers of the run: %w", err)
+	}
+	for _, l := range found {
+		var s state
+		err := e.patiently(ctx, func() error { s, err = e.engine.inspect(ctx, l.ID); return err })
+		if hasStatus(err, http.StatusNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("inspect container %s: %w", l.name(), err)
+		}
+		if adopted == nil && e.adoptable(req, &s) {
+			if err := e.take(ctx, req, &s); err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(out, "[rota: follows the container that worker %s started in attempt %s]\n",
+				s.Config.Labels[labelWorker], s.Config.Labels[labelAttempt])
+			adopted = &s
+			continue
+		}
+		if err := e.patiently(ctx, func() error { return e.engine.remove(ctx, l.ID) }); err != nil {
+			return nil, fmt.Errorf("remove container %s of an earlier attempt: %w", l.name(), err)
+		}
+	}
+	return adopted, nil
+}
+
+// adoptable reports whether the attempt may continue with a container.
+func (e *Executor) adoptable(req *executor.Request, s *state) bool {
+	attempt, ok := owner(e.cfg.Cluster, req.Run.Name(), s.Name)
+	if !ok || !s.began() || !s.State.Running && s.State.ExitCode >= exitSignal {
+		return false
+	}
+	if attempt == req.Run.Attempt {
+		return s.Config.Labels[labelToken] == strconv.FormatInt(req.Run.Token, 10)
+	}
+	return lost(&req.Run, attempt)
+}
+
+// lost reports whether a run's attempt is recorded as lost.
+func lost(run *job.Run, attempt int) bool {
+	for _, a := range run.Attempts {
+		if a.Number == attempt {
+			return a.State == job.Lost
+		}
+	}
+	return false
+}
+
+// take gives a container the name of this attempt, so that nobody takes it for a leftover.
+func (e *Executor) take(ctx context.Context, req *executor.Request, s *state) error {
+	name := nameOf(e.cfg.Cluster, &req.Run)
+	if s.Name == name {
+		return nil
+	}
+	err := e.patiently(ctx, func() error { return e.engine.rename(ctx, s.ID, name) })
+	if err != nil {
+		return fmt.Errorf("adopt container %s: %w", s.Name, err)
+	}
+	s.Name = name
+	return nil
+}
+
+// begin creates and starts the container of the attempt. If a call fails without an answer, it finds out what the call did.
+func (e *Executor) begin(ctx context.Context, req *executor.Request, body *creation) (*state, error) {
+	if err := e.provide(ctx, req.Spec.Container); err != nil {
+		return nil, err
+	}
+	name, id := nameOf(e.cfg.Cluster, &req.Run), ""
+	err := e.patiently(ctx, func() (err error) {
+		id, err = e.engine.create(ctx, name, body)
+		if hasStatus(err, http.StatusConflict) { // by an earlier call whose answer was lost
+			s, seen := e.engine.inspect(ctx, name)
+			if seen != nil {
+				return seen
+			}
+			if s.Config.Labels[labelToken] == body.Labels[labelToken] && s.Config.Labels[labelCluster] == e.cfg.Cluster {
+				id, err = s.ID, nil
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create container: %w", err)
+	}
+	if err := e.patiently(ctx, func() error { return e.engine.putOutputFile(ctx, id) }); err != nil {
+		return nil, errors.Join(err, e.removed(ctx, id))
+	}
+	err = e.patiently(ctx, func() error { return e.engine.start(ctx, id) }) // starting it twice is starting it once
+	var s state
+	if err == nil {
+		err = e.patiently(ctx, func() error { s, err = e.engine.inspect(ctx, id); return err })
+	}
+	if err != nil && ctx.Err() == nil {
+		return nil, errors.Join(&startError{err}, e.removed(ctx, id))
+	}
+	return &s, err
+}
+
+// provide makes the engine have the image.
+func (e *Executor) provide(ctx context.Context, c *job.Container) error {
+	if c.Pull != job.PullAlways {
+		has := false
+		err := e.patiently(ctx, func() (err error) { has, err = e.engine.hasImage(ctx, c.Image); return err })
+		switch {
+		case err != nil:
+			return fmt.Errorf("find image %s: %w", c.Image, err)
+		case has:
+			return nil
+		case c.Pull == job.PullNever:
+			return fmt.Errorf("image %s is not on the engine, and container.pull is never", c.Image)
+		}
+	}
+	if err := e.patiently(ctx, func() error { return e.engine.pull(ctx, c.Image) }); err != nil {
+		return fmt.Errorf("pull image %s: %w", c.Image, err)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+const (
+	// pollPause lies between two calls of an engine that does not answer.
+	pollPause = 200 * time.Millisecond
+	// drainLimit is how long the rest of the output is read after a container has ended.
+	drainLimit = 5 * time.Second
+)
+
+// Config configures the execution of containers.
+type Config struct {
+	Socket  string       // unix socket of Docker's engine
+	Cluster string       // identity of the cluster: several clusters may use one engine
+	Worker  string       // name of the worker
+	Refs    *refs.Policy // which references jobs may use; nil: all
+}
+
+// Executor executes the kind container.
+type Executor struct {
+	cfg    Config
+	engine *engine
+	now    func() time.Time
+	ended  chan struct{} // has a value when a container has ended and may be swept
+}
+
+var _ executor.Executor = (*Executor)(nil)
+
+// New returns an executor. It starts nothing, and does not need the engine yet.
+func New(cfg Config, now func() time.Time) *Executor {
+	return &Executor{cfg: cfg, engine: newEngine(cfg.Socket), now: now, ended: make(chan struct{}, 1)}
+}
+
+// Execute runs the container of an attempt to its end. Exit is the exit code of its program.
+func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
+	resolver := refs.Resolver{Policy: e.cfg.Refs}
+	body, err := e.creation(&req, &resolver)
+	out := executor.NewRedactor(req.Output, resolver.Secrets())
+	var o job.Outcome
+	if err != nil {
+		_, forbidden := errors.AsType[*refs.RefusedError](err)
+		o = job.Outcome{State: job.Failed, Reason: err.Error(), Retry: !forbidden}
+	} else if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok {
+		o = interrupted // no container was created
+	} else {
+		o = e.execute(ctx, &req, body, out)
+	}
+	out.Flush()
+	o.At, o.Reason = e.now(), out.String(o.Reason)
+	return o
+}
+
+func (e *Executor) execute(ctx context.Context, req *executor.Request, body *creation, out io.Writer) job.Outcome {
+	c, err := e.adopt(ctx, req, out)
+	if err == nil && c == nil {
+		c, err = e.begin(ctx, req, body)
+	}
+	if err != nil {
+		if interrupted, ok := executor.Interrupted(ctx, req, e.now()); ok {
+			return e.abandon(ctx, req, interrupted, out)
+		}
+		return failure(err)
+	}
+	if limit := req.Spec.Timeout.Std(); limit > 0 && !c.State.StartedAt.IsZero() { // an adopted container began earlier
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, c.State.StartedAt.Add(limit), executor.ErrTimeout)
+		defer cancel()
+	}
+	return e.follow(ctx, req, c, out)
+}
+
+// follow waits for the end of a container that was started, and copies its output.
+func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, out io.Writer) job.Outcome {
+	always := context.WithoutCancel(ctx)
+	reading, stopReading := context.WithCancel(always)
+	defer stopReading()
+	ended := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	f := &follower{engine: e.engine, id: c.ID, req: req, out: out}
+	drained := make(chan struct{})
+	wg.Go(func() { defer close(drained); f.run(reading, ended) })
+	drain := func() {
+		close(ended)
+		select {
+		case <-drained:
+		case <-time.After(drainLimit):
+			stopReading()
+		}
+	}
+
+	w := &watch{engine: e.engine, id: c.ID}
+	last, err := w.end(ctx)
+	if err == nil {
+		drain()
+		o := outcome(req, &last, w.engineLost)
+		if o.State != job.Lost {
+			o = e.withOutputs(always, o, c.ID)
+		}
+		e.sweepSoon()
+		return o
+	}
+	if hasStatus(err, http.StatusNotFound) {
+		drain()
+		return job.Outcome{State: job.Failed, Retry: true, Reason: fmt.Sprintf("container %s was removed while it ran", c.Name)}
+	}
+	how := e.stop(always, req, c, out)
+	drain()
+	if err := e.removed(always, c.ID); err != nil {
+		fmt.Fprintf(out, "\n[rota: remove container %s: %v]\n", c.Name, err)
+	}
+	o, _ := executor.Interrupted(ctx, req, e.now())
+	o.Reason += how
+	return o
+}
+
+// withOutputs adds the outputs that the program wrote. Outputs that cannot be used fail an attempt that succeeded. It is not
+// repeated, because its work is done.
+func (e *Executor) withOutputs(ctx context.Context, o job.Outcome, id string) job.Outcome {
+	list, err := e.engine.outputs(ctx, id)
+	if err != nil && o.State == job.Succeeded {
+		o.State, o.Reason, o.Retry = job.Failed, err.Error(), false
+	}
+	o.Outputs = list
+	return o
+}
+
+// sleep waits for a time, or returns why ctx ended.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,140 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// exitSignal plus the number of a signal is the exit code of a program that the signal killed.
+const exitSignal = 128
+
+// The exit codes that shells give to programs that cannot be started.
+const (
+	exitCannotExec = 126
+	exitNotFound   = 127
+)
+
+// outcome returns the outcome of a container that has ended by itself. engineLost says that the engine was away in between.
+func outcome(req *executor.Request, s *state, engineLost bool) job.Outcome {
+	code := s.State.ExitCode
+	o := executor.ExitOutcome(code, req.Spec.SuccessCodes)
+	switch {
+	case o.State == job.Succeeded:
+	case s.State.OOMKilled:
+		o.Retry, o.Reason = true, "killed: out of memory"
+		if r := req.Spec.Resources; r != nil && r.Memory > 0 {
+			o.Reason += fmt.Sprintf(" (limit %v)", r.Memory)
+		}
+	case engineLost && code >= exitSignal:
+		o.State, o.Retry = job.Lost, true
+		o.Reason = fmt.Sprintf("container ended when Docker's engine stopped (exit code %d)", code)
+	case code > exitSignal && code <= exitSignal+64:
+		o.Reason = fmt.Sprintf("exit code %d: killed by signal %d", code, code-exitSignal)
+	}
+	return o
+}
+
+// startError is the engine's refusal to start a container.
+type startError struct{ error }
+
+func (e *startError) Error() string { return "start container: " + e.error.Error() }
+func (e *startError) Unwrap() error { return e.error }
+
+// failure returns the outcome of an attempt whose container could not be started.
+func failure(err error) job.Outcome {
+	if absent, ok := errors.AsType[absentError](err); ok {
+		return executor.NotBegun(absent)
+	}
+	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
+	if _, ok := errors.AsType[*startError](err); ok {
+		code := 0
+		switch text := err.Error(); {
+		case strings.Contains(text, "executable file not found"), strings.Contains(text, "no such file or directory"):
+			code = exitNotFound
+		case strings.Contains(text, "permission denied"):
+			code = exitCannotExec
+		default:
+			return o
+		}
+		o.Exit, o.Retry = &code, false
+	}
+	return o
+}
+
+// stop ends a container: by SIGTERM, and by SIGKILL if it runs after the job's grace, or soon after another worker may execute the
+// run. It returns when the container has ended, however long the engine needs, and says how it ended. The new name comes first:
+// if this process dies now, no later attempt takes the exit for a result.
+func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, out io.Writer) (how string) {
+	note := func(doing string, err error) {
+		if err != nil && !hasStatus(err, http.StatusConflict) && !hasStatus(err, http.StatusNotFound) {
+			fmt.Fprintf(out, "\n[rota: %s: %v]\n", doing, err)
+		}
+	}
+	note("rename container", e.engine.rename(ctx, c.ID, c.Name+endedSuffix))
+	note("send SIGTERM", e.engine.kill(ctx, c.ID, "SIGTERM"))
+
+	grace, cancel := context.WithTimeout(ctx, req.Spec.KillGrace.Std())
+	defer cancel()
+	hurried := make(chan struct{})
+	defer inHurry(req.Hurry, func() { close(hurried); cancel() })()
+	w := &watch{engine: e.engine, id: c.ID, causeKnown: true}
+	if _, err := w.end(grace); err == nil || hasStatus(err, http.StatusNotFound) {
+		return ", ended by SIGTERM"
+	}
+	for {
+		note("send SIGKILL", e.engine.kill(ctx, c.ID, "SIGKILL"))
+		again, cancel := context.WithTimeout(ctx, callTimeout)
+		_, err := w.end(again)
+		cancel()
+		if err == nil || hasStatus(err, http.StatusNotFound) {
+			break
+		}
+	}
+	select {
+	case <-hurried:
+		return ", killed by SIGKILL before others may repeat it"
+	default:
+		return fmt.Sprintf(", killed by SIGKILL after %v of grace", req.Spec.KillGrace)
+	}
+}
+
+// inHurry calls f when hurry is closed and executor.HurryGrace has passed, unless stop is called before. stop waits for f.
+func inHurry(hurry <-chan struct{}, f func()) (stop func()) {
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	wg.Go(func() {
+		select {
+		case <-hurry:
+		case <-done:
+			return
+		}
+		select {
+		case <-time.After(executor.HurryGrace):
+			f()
+		case <-done:
+		}
+	})
+	return func() { close(done); wg.Wait() }
+}
+
+// abandon ends an attempt that was interrupted while its container was made, with outcome o.
+func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Outcome, out io.Writer) job.Outcome {
+	if err := e.removed(context.WithoutCancel(ctx), nameOf(e.cfg.Cluster, &req.Run)); err != nil {
+		fmt.Fprintf(out, "\n[rota: remove container: %v]\n", err)
+	}
+	return o
+}
+
+// removed removes a container if it exists. It kills it first.
+func (e *Executor) removed(ctx context.Context, id string) error {
+	return e.patiently(ctx, func() error { return e.engine.remove(ctx, id) })
+}

@@ -1,0 +1,59 @@
+package container
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func TestNamesOfContainers(t *testing.T) {
+	run := job.Run{Job: "backup", ID: "2026-11-25T02:30:00Z", Attempt: 3}
+	name := nameOf("c", &run)
+	if attempt, ok := owner("c", run.Name(), name); !ok || attempt != 3 {
+		t.Errorf("owner of %s: %d, %v", name, attempt, ok)
+	}
+	for _, other := range []string{name + endedSuffix, "by-hand", nameOf("other cluster", &run)} {
+		if _, ok := owner("c", run.Name(), other); ok {
+			t.Errorf("%s has an owner", other)
+		}
+	}
+}
+
+func TestNeeded(t *testing.T) {
+	now := time.Date(2026, 11, 25, 2, 30, 0, 0, time.UTC)
+	ended := func(state job.State) []job.Attempt { return []job.Attempt{{Number: 1, State: state}} }
+	for name, c := range map[string]struct {
+		run  job.Run
+		want bool
+	}{
+		"it executes":               {job.Run{State: job.Running, Attempt: 1, Started: now.Add(-time.Hour)}, true},
+		"its run has ended":         {job.Run{State: job.Succeeded, Attempt: 1}, false},
+		"its worker was lost":       {job.Run{State: job.Pending, Attempt: 1, Attempts: ended(job.Lost)}, true},
+		"the next one is armed":     {job.Run{State: job.Armed, Attempt: 1, Attempts: ended(job.Lost)}, true},
+		"it failed, and waits":      {job.Run{State: job.Pending, Attempt: 1, Attempts: ended(job.Failed)}, false},
+		"the next one just began":   {job.Run{State: job.Running, Attempt: 2, Started: now.Add(-time.Second), Attempts: ended(job.Lost)}, true},
+		"the next one is elsewhere": {job.Run{State: job.Running, Attempt: 2, Started: now.Add(-time.Minute), Attempts: ended(job.Lost)}, false},
+	} {
+		if got := needed(&c.run, 1, now); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	frame := func(text string) []byte {
+		return append(binary.BigEndian.AppendUint32([]byte{1, 0, 0, 0}, uint32(len(text))), text...)
+	}
+	at, text, err := message(bytes.NewReader(frame("2026-11-25T02:30:00.000000001Z hello world\n")))
+	if err != nil || string(text) != "hello world\n" || at.Nanosecond() != 1 {
+		t.Errorf("got %v, %q, %v", at, text, err)
+	}
+	for _, bad := range [][]byte{frame("hello"), frame("2026-11-25T02:30:00Z"), frame("")[:7], {1, 0, 0, 0, 255, 255, 255, 255}} {
+		if _, text, err := message(bytes.NewReader(bad)); err == nil {
+			t.Errorf("%q gives %q", bad, text)
+		}
+	}
+}
