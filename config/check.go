@@ -135,6 +135,7 @@ func (s *Settings) check(sources map[string]given) {
 		fail("history.failed", "write 1 or more", "%d is less than 1", s.History.Failed)
 	}
 	s.checkBounds(fail)
+	s.checkPing(fail)
 }
 
 // checkAuth reports an API that everybody on the network could use.

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -32,5 +33,19 @@ func (s *Settings) checkBounds(fail func(key, hint, format string, args ...any))
 	}
 	if s.Bounds.Space < 1 || s.Bounds.Space > 100 {
 		fail("bounds.space", "write a percentage, such as 80", "%d is not between 1 and 100", s.Bounds.Space)
+	}
+}
+
+// checkPing reports a ping of the cluster that cannot be sent.
+func (s *Settings) checkPing(fail func(key, hint, format string, args ...any)) {
+	p := s.Notify.Ping
+	if p.URL != "" && !strings.HasPrefix(p.URL, "${") && !strings.HasPrefix(p.URL, "https://") && !strings.HasPrefix(p.URL, "http://") {
+		fail("notify.ping.url", "such as https://hc-ping.com/${env:ROTA_SECRET_CHECK}", "does not begin with https:// or http://")
+	}
+	if !slices.Contains(job.PingServices(), job.PingService(p.Service)) {
+		fail("notify.ping.service", "write "+oneOf(job.PingServices()), "%s is no service for pings", quote(p.Service))
+	}
+	if p.Every < time.Second {
+		fail("notify.ping.every", "write 1s or more, such as 1m", "%v is less than 1s", p.Every)
 	}
 }

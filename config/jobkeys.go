@@ -117,6 +117,10 @@ var jobKeys = tableOf(
 	key("notify", notifiersOfJob, func(s *job.Spec) *job.Notify { return &s.Notify },
 		"[ops]", "Names of notifiers that report about the job, or definitions for this job alone.", zero("Nobody is notified."),
 		alias("alerts", "notifications", "onFailure", "mailto")),
+	key("ping", pingOfJob, func(s *job.Spec) **job.Ping { return &s.Ping },
+		"https://hc-ping.com/5e0a2c1b", "Where the leader sends a ping when a run starts, succeeds or fails: to a service that alarms "+
+			"when pings stay away.", perJob, zero("No pings are sent."),
+		alias("healthcheck", "healthchecks", "cronitor", "deadmanssnitch")),
 	key("limits", limitNames, func(s *job.Spec) *[]string { return &s.Limits },
 		"[database]", "Names of cluster-wide limits that each run of the job holds. They are defined beside jobs.",
 		zero("The job holds no limit."),

@@ -34,7 +34,7 @@ func TestExamplesAreAccepted(t *testing.T) {
 			switch {
 			case k.Name == "retry" && nested.Name != "max":
 				text += ", max: 1"
-			case k.Name == "http" && nested.Name != "url":
+			case (k.Name == "http" || k.Name == "ping") && nested.Name != "url":
 				text += ", url: https://host"
 			case k.Name == "kubernetes" && nested.Name != "image":
 				text += ", image: i"

@@ -163,6 +163,15 @@ var settings = []setting{
 		func(s *Settings) any { return &s.Notify.HTTP.Deny },
 	},
 	{
+		"notify.ping.url", "URL of a check that the leader pings while it dispatches; empty: none", "",
+		func(s *Settings) any { return &s.Notify.Ping.URL },
+	},
+	{
+		"notify.ping.service", "form of this ping: healthchecks, cronitor, deadmanssnitch or uptimekuma", "healthchecks",
+		func(s *Settings) any { return &s.Notify.Ping.Service },
+	},
+	{"notify.ping.every", "time between two of these pings", "1m", func(s *Settings) any { return &s.Notify.Ping.Every }},
+	{
 		"hooks.refs.files", "patterns of files that secrets of hooks may name by ${file:}, by commas", "/run/secrets/*",
 		func(s *Settings) any { return &s.Hooks.Refs.Files },
 	},

@@ -148,6 +148,14 @@ type Kubernetes struct {
 type Notify struct {
 	Refs Refs
 	HTTP Reach
+	Ping ClusterPing
+}
+
+// ClusterPing configures the ping that the leader sends while it dispatches, for a service that alarms when it stays away.
+type ClusterPing struct {
+	URL     string // with references as in notifiers; empty: no ping
+	Service string // the form of the ping; of job.PingServices
+	Every   time.Duration
 }
 
 // Hooks configures which references the secrets of hooks may use on this replica.

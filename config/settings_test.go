@@ -51,7 +51,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 			Enabled: true, Capacity: 64, Kinds: []string{"command", "http", "handler"}, ShutdownGrace: 25 * time.Second, Refs: refs,
 			Container: Engine{Socket: "/var/run/docker.sock"},
 		},
-		Notify:  Notify{Refs: refs},
+		Notify:  Notify{Refs: refs, Ping: ClusterPing{Service: "healthchecks", Every: time.Minute}},
 		Hooks:   Hooks{Refs: refs},
 		Output:  Output{Keep: 720 * time.Hour},
 		History: History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},

@@ -9,7 +9,7 @@ import (
 
 // noWords are exported types of scheduler/job that are details of records or of file formats, not words of the domain.
 var noWords = []string{
-	"Applied", "BackfillOrder", "BackfillState", "Bad", "CPUs", "CalendarDays", "Change", "Container", "DST", "Duration", "FieldChange", "Files", "HTTP", "Hooks", "Kubernetes", "LimitSpec", "Notify", "ParamError", "ParamType", "PastPause", "Pull", "Range", "RecordKind", "RetryJitter", "RetryOn", "RunKind",
+	"Applied", "BackfillOrder", "BackfillState", "Bad", "CPUs", "CalendarDays", "Change", "Container", "DST", "Duration", "FieldChange", "Files", "HTTP", "Hooks", "Kubernetes", "LimitSpec", "Notify", "ParamError", "ParamType", "PastPause", "PingService", "PingState", "Pull", "Range", "RecordKind", "RetryJitter", "RetryOn", "RunKind",
 	"Size", "SlotFinder", "SlotRange", "TransitionError",
 }
 

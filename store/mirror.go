@@ -128,7 +128,7 @@ func (m *Mirror) setLocked(changes []job.Change, k *keyState) []job.Change {
 		m.indexHooksLocked(k.name, old.value, k.record.value)
 	}
 	if j, ok := k.record.value.(*job.Job); ok {
-		m.indexNotifyLocked(k.name, len(j.Spec.Notify) > 0)
+		m.indexNotifyLocked(k.name, j.Spec.Reports())
 	}
 	if k.kind == KindRuns && !known {
 		if j, id, err := job.ParseRunName(k.name); err == nil {
@@ -157,7 +157,7 @@ func (m *Mirror) quarantineLocked(k *keyState) {
 	m.store.log.Error("record is unreadable and quarantined", "key", k.key, "err", bad)
 }
 
-// indexNotifyLocked records whether a job has notifiers.
+// indexNotifyLocked records whether a job has notifiers or pings.
 func (m *Mirror) indexNotifyLocked(name string, notify bool) {
 	switch {
 	case notify:

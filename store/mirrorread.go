@@ -195,7 +195,7 @@ func (m *Mirror) CountJobs() int {
 	return len(m.records[KindJobs])
 }
 
-// NotifyingJobs returns the jobs that have notifiers, in no order, without visiting the others.
+// NotifyingJobs returns the jobs that have notifiers or pings, in no order, without visiting the others.
 func (m *Mirror) NotifyingJobs() []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -60,7 +60,7 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 			Name: name, Origin: origin, Generation: 1, Created: now, Updated: now,
 			Since: now, SinceReason: SinceCreated, SinceGeneration: 1, Scheduled: now, Spec: &spec,
 		}
-		if len(spec.Notify) > 0 {
+		if spec.Reports() {
 			first.Notified = now
 		}
 		return first, true
@@ -73,7 +73,7 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 	if !sameJSON(*cur.Spec, spec) {
 		next.Generation++
 	}
-	if !cur.Spec.Notify.sameMessages(spec.Notify) {
+	if !cur.Spec.Notify.sameMessages(spec.Notify) || (cur.Spec.Ping == nil) != (spec.Ping == nil) {
 		next.Notified = now
 	}
 	if !sameJSON(cur.Spec.when(), spec.when()) || !sameParents(cur.Spec.After, spec.After) {

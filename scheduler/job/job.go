@@ -26,8 +26,8 @@ type Job struct {
 	Jittered *Duration `json:"jittered,omitempty"`
 	// Pauses are the past pauses under the present schedule, oldest first; see PauseHistory.
 	Pauses []PastPause `json:"pauses,omitempty"`
-	// Notified is when Spec.Notify last changed its notifiers or their occasions. No message is sent about anything
-	// before. Zero if there never was a notifier.
+	// Notified is when Spec.Notify last changed its notifiers or their occasions, or when Spec.Ping came or went. No message is
+	// sent about anything before. Zero if there never was a notifier or a ping.
 	Notified time.Time `json:"notified,omitzero"`
 
 	Paused *Pause `json:"paused,omitempty"`

@@ -47,6 +47,7 @@ type Spec struct {
 	Approve      *Approve          `json:"approve,omitempty"`      // each run waits for a person; nil: none does
 	Workers      map[string]string `json:"workers,omitempty"`      // labels that a worker must have
 	Notify       Notify            `json:"notify,omitempty"`       // the notifiers that report about the job
+	Ping         *Ping             `json:"ping,omitempty"`         // where pings about the runs go; nil: nowhere
 	Limits       []string          `json:"limits,omitempty"`       // names of cluster-wide limits
 	Rate         Rate              `json:"rate,omitzero"`          // the highest rate at which its attempts begin
 	Breaker      *Breaker          `json:"breaker,omitempty"`

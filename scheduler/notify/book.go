@@ -124,11 +124,12 @@ func (b *Book) Apply(c job.Change) {
 // open notice or a failure already has a page.
 func (b *Book) openFor(name string, c job.Change) *page {
 	run, event := job.ValueOf[job.Run](c), job.ValueOf[job.Event](c)
-	if (run == nil || !mayReport(run)) && (event == nil || !isMissed(event) && event.Kind != job.EventLate) {
+	notable := run != nil && mayReport(run) || event != nil && (isMissed(event) || event.Kind == job.EventLate)
+	if !notable && (run == nil || run.PingState() == "") {
 		return nil
 	}
 	j, record := b.find(name)
-	if j == nil || len(j.Spec.Notify) == 0 {
+	if j == nil || !j.Spec.Reports() || !notable && j.Spec.Ping == nil {
 		return nil
 	}
 	p := b.openPage(j, record, c.Rev-1)
@@ -141,7 +142,7 @@ func (b *Book) define(p *page, c job.Change) {
 	def := job.ValueOf[job.Job](c)
 	switch {
 	case c.Bad != nil: // keep the last readable definition
-	case def == nil || len(def.Spec.Notify) == 0:
+	case def == nil || !def.Spec.Reports():
 		delete(b.pages, p.job.Name)
 		delete(b.dirty, p.job.Name)
 		p.gone = true
@@ -175,8 +176,10 @@ func (b *Book) add(p *page, c job.Change) {
 	case c.Kind == job.RecordRun: // gone, or unreadable
 		_, id, _ := strings.Cut(c.Name, "/")
 		delete(p.givenUp, id)
+		delete(p.begun, id)
 	}
 	n.address(p.job.Spec.Notify, &p.state, at)
+	p.ping(n)
 	p.state.endBy(n.Run, n.Run != nil && (n.Run.Late || p.isLate(n.Run)))
 	n.state = p.state
 	switch {

@@ -27,7 +27,8 @@ type Notice struct {
 type Target struct {
 	Name     string
 	URL      string
-	Occasion job.Occasion
+	Occasion job.Occasion // "" for a ping
+	Ping     *Signal      // what a ping reports; nil for a message
 }
 
 // at returns when it happened.

@@ -12,11 +12,12 @@ import (
 // page holds the state of one job in a book.
 type page struct {
 	job     *job.Job
-	seen    int64          // changes up to this revision are applied
-	state   state          // at revision seen
-	givenUp map[string]int // at revision seen: for each run that has not ended, the number of the last attempt that was given up
-	open    []*Notice      // the first notice that is not done, and all later ones, by revision
-	gone    bool           // the job was deleted, or has no notifiers any more
+	seen    int64           // changes up to this revision are applied
+	state   state           // at revision seen
+	givenUp map[string]int  // at revision seen: for each run that has not ended, the number of the last attempt that was given up
+	begun   map[string]bool // the runs that have not ended and whose start has its ping; nil without pings
+	open    []*Notice       // the first notice that is not done, and all later ones, by revision
+	gone    bool            // the job was deleted, or has no notifiers any more
 
 	record   job.NotifyState // the record to be written; Rev is that of the record in the store
 	reported map[string]int  // the entries of givenUp that were reported
@@ -96,7 +97,7 @@ func set(m *map[string]int, key string, value int) {
 
 // isIdle reports whether the store has everything that the page holds.
 func (p *page) isIdle() bool {
-	return len(p.open) == 0 && len(p.givenUp) == 0 && p.state.quiet() && !p.writing
+	return len(p.open) == 0 && len(p.givenUp) == 0 && len(p.begun) == 0 && p.state.quiet() && !p.writing
 }
 
 // mayReport reports whether a run may need a notice. It looks only at the run's record.

@@ -13,6 +13,8 @@ import (
 type Message struct {
 	Title string // one line
 	Body  string // the details, in several lines
+
+	Signal *Signal // the message is this ping; nil: it is a text
 }
 
 // Text returns title and body.
@@ -148,6 +150,11 @@ func (n *Notice) Line(o job.Occasion) string {
 			text += ": " + n.Run.Reason
 		}
 	}
+	return shorten(text)
+}
+
+// shorten cuts a line that is too long.
+func shorten(text string) string {
 	if len(text) <= lineBytes {
 		return text
 	}

@@ -56,7 +56,7 @@ var cmdRules = map[string]rule{
 		external: []string{"github.com/prometheus/client_golang/..."},
 	},
 	"cmd/rota/internal/notices": {
-		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "election", "scheduler/job", "scheduler/notify",
+		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "config", "election", "scheduler/job", "scheduler/notify",
 			"scheduler/notify/send", "store"},
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},

@@ -46,7 +46,7 @@ var libraryRules = map[string]rule{
 	"scheduler/executor/fill":       {own: []string{"scheduler/job", "scheduler/executor/refs"}},
 	"scheduler/notify/send": {
 		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs", "scheduler/executor/dial"}, // of executor, only Redactor
-		external: []string{"github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
+		external: []string{"github.com/google/uuid", "github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
 	},
 	"scheduler/api": {
 		own:      []string{"scheduler/api/auth", "scheduler/attention", "scheduler/job", "scheduler/suggest", "scheduler/timeline", "scheduler/webhook"},

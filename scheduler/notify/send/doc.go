@@ -10,6 +10,7 @@
 //
 // A notifier gets at most Config.PerMinute messages a minute. The last of them sums up all notices that wait. Beyond
 // Config.MaxWaiting notices, further ones are only counted.
+// Pings have queues of their own. A ping is never summed up. Beyond Config.MaxWaiting, the oldest one is dropped.
 //
 // # Not guaranteed
 //

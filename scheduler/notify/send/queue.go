@@ -17,6 +17,7 @@ type queue struct {
 	waiting []Item               // in the order of their posting
 	counts  map[job.Occasion]int // items beyond MaxWaiting
 	counted []func()             // the Done functions of these items
+	dropped []func()             // the Done functions of items that were dropped and have to be done
 	sent    []time.Time          // when messages of the last minute were sent
 }
 
@@ -32,6 +33,9 @@ func (q *queue) budget(now time.Time) int {
 // run sends until the queue is empty or ctx ends.
 func (q *queue) run(ctx context.Context) {
 	for {
+		for _, done := range q.takeDropped() {
+			done()
+		}
 		b, wait := q.take(time.Now())
 		switch {
 		case wait > 0:
@@ -66,7 +70,7 @@ func (q *queue) take(now time.Time) (b *batch, wait time.Duration) {
 		return nil, 0
 	case budget <= 0:
 		return nil, q.sent[0].Add(window).Sub(now)
-	case len(q.counted) == 0 && (budget > 1 || n == 1):
+	case !q.queues.cfg.Summaries, len(q.counted) == 0 && (budget > 1 || n == 1):
 		b = &batch{items: q.waiting[:1:1]}
 		q.waiting = q.waiting[1:]
 		return b, 0
@@ -82,6 +86,14 @@ func (q *queue) take(now time.Time) (b *batch, wait time.Duration) {
 	q.waiting, q.counted = nil, nil
 	clear(q.counts)
 	return b, 0
+}
+
+func (q *queue) takeDropped() []func() {
+	q.queues.mu.Lock()
+	defer q.queues.mu.Unlock()
+	list := q.dropped
+	q.dropped = nil
+	return list
 }
 
 // deliver sends b until it arrives or the time Config.GiveUp has passed. It returns false if ctx has ended.

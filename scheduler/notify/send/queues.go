@@ -28,6 +28,7 @@ const (
 	Summed   = "summed"   // sent in a summary of many
 	Repeated = "repeated" // a sending failed and is repeated
 	Failed   = "failed"   // given up
+	Dropped  = "dropped"  // replaced by later ones, without Config.Summaries
 )
 
 // Config is the pace of Queues.
@@ -36,7 +37,8 @@ type Config struct {
 	Deadline           time.Duration // the time limit of one sending
 	GiveUp             time.Duration // how long a message is repeated
 	MinPause, MaxPause time.Duration // the shortest and the longest pause between two sendings of a message
-	MaxWaiting         int           // notices that wait for one notifier; further ones are only counted
+	MaxWaiting         int           // notices that wait for one notifier; with Summaries further ones are only counted
+	Summaries          bool          // sum up what PerMinute delays; otherwise, beyond MaxWaiting the oldest notices are dropped
 	MaxConcurrent      int           // the largest number of sendings under way, to all notifiers
 }
 
@@ -44,7 +46,15 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		PerMinute: 10, Deadline: 15 * time.Second, GiveUp: time.Hour, MinPause: time.Second, MaxPause: time.Minute,
-		MaxWaiting: 10_000, MaxConcurrent: 16,
+		MaxWaiting: 10_000, MaxConcurrent: 16, Summaries: true,
+	}
+}
+
+// PingConfig returns a pace for pings. Only the latest ones matter, because each run that ends sends a further one.
+func PingConfig() Config {
+	return Config{
+		PerMinute: 60, Deadline: 10 * time.Second, GiveUp: time.Hour, MinPause: time.Second, MaxPause: time.Minute,
+		MaxWaiting: 20, MaxConcurrent: 16,
 	}
 }
 
@@ -97,7 +107,11 @@ func (qs *Queues) Post(ctx context.Context, name, url string, it Item) {
 		q = &queue{queues: qs, to: to, counts: make(map[job.Occasion]int)}
 		qs.queues[to] = q
 	}
-	if len(q.waiting) >= qs.cfg.MaxWaiting {
+	if full := len(q.waiting) >= qs.cfg.MaxWaiting; full && !qs.cfg.Summaries {
+		q.dropped = append(q.dropped, q.waiting[0].Done)
+		q.waiting = append(q.waiting[1:], it)
+		qs.count(name, Dropped, 1)
+	} else if full {
 		q.counts[it.Occasion]++
 		q.counted = append(q.counted, it.Done)
 	} else {

@@ -72,6 +72,12 @@ func (s *Services) Send(ctx context.Context, ref string, m notify.Message) error
 		return fmt.Errorf("resolve url on this replica: %w", err)
 	}
 	hide := executor.NewRedactor(nil, secretsOf(full, secrets))
+	if m.Signal != nil {
+		if err = ping(ctx, full, *m.Signal, s.cfg.Reach); err != nil {
+			return errors.New(oneLine(hide.String(err.Error())))
+		}
+		return nil
+	}
 	scheme, _, _ := strings.Cut(full, ":")
 	service, _, _ := strings.Cut(strings.ToLower(scheme), "+")
 	if slices.Contains(notify.Schemes(), service) {

@@ -53,6 +53,11 @@ func webhook(ctx context.Context, full string, m notify.Message, reach *dial.Gua
 	}
 	req.Header = header
 	req.Header.Set("Content-Type", contentType)
+	return do(req, reach)
+}
+
+// do makes a request within the guard, without following redirects. An answer other than 2xx is an error.
+func do(req *http.Request, reach *dial.Guard) error {
 	dialer := net.Dialer{Timeout: 10 * time.Second}
 	if reach != nil {
 		dialer.ControlContext = reach.Control

@@ -17,8 +17,8 @@ import (
 // that.
 const MaxSilence = 8 * time.Second
 
-// maxBehind is the largest delay of dispatches with which a leader is ready.
-const maxBehind = 5 * time.Second
+// MaxBehind is the largest delay of dispatches with which a leader is ready.
+const MaxBehind = 5 * time.Second
 
 // errNoAnswer is the reason of failed checks until there is a store.
 var errNoAnswer = errors.New("etcd has not answered yet")
@@ -138,7 +138,7 @@ func (b *Backend) checkDispatch(context.Context) error {
 		return errors.New("not dispatching yet")
 	}
 	st := b.scheduler.Status()
-	if late := st.Behind(b.cfg.Now()); late > maxBehind {
+	if late := st.Behind(b.cfg.Now()); late > MaxBehind {
 		return fmt.Errorf("dispatching is %v late, %d decisions are not answered", late.Round(time.Second), st.Pending)
 	}
 	return nil

@@ -33,6 +33,7 @@ type sender struct {
 	term   election.Term
 	book   *notify.Book // owned by the goroutine of run
 	queues *send.Queues
+	pings  *send.Queues
 	rest   time.Time // owned by run: no record is written before this time, because the store refused one
 
 	mu      sync.Mutex
@@ -56,9 +57,11 @@ func Send(ctx context.Context, cfg Config, term election.Term, log hclog.Logger)
 	s := &sender{
 		Config: cfg, log: log, term: term, ready: make(chan struct{}, 1),
 		queues: send.NewQueues(send.DefaultConfig(), cfg.Services, cfg.Observer, log.Named("notify")),
+		pings:  send.NewQueues(send.PingConfig(), cfg.Services, cfg.Observer, log.Named("ping")),
 	}
 	s.run(ctx)
 	s.queues.Wait()
+	s.pings.Wait()
 }
 
 func (s *sender) run(ctx context.Context) {
@@ -120,7 +123,7 @@ func (s *sender) open(ctx context.Context, at int64) bool {
 		s.log.Warn("no notices are sent yet: the events cannot be read", "err", failure.Short(err))
 	}
 	for name := range jobs {
-		if j, ok := s.Mirror.Job(name); ok && len(j.Spec.Notify) > 0 {
+		if j, ok := s.Mirror.Job(name); ok && j.Spec.Reports() {
 			s.book.Open(j, s.Mirror.NotifyState(name), s.Mirror.Runs(name, nil), events[name])
 		}
 	}
@@ -129,19 +132,26 @@ func (s *sender) open(ctx context.Context, at int64) bool {
 
 // post sends a notice to each of its notifiers.
 func (s *sender) post(ctx context.Context, n *notify.Notice) {
+	done := func() {
+		s.mu.Lock()
+		s.settled = append(s.settled, n)
+		s.mu.Unlock()
+		s.wake()
+	}
 	for _, to := range n.To {
+		if to.Ping != nil {
+			s.pings.Post(ctx, to.Name, to.URL, send.Item{
+				Line: to.Ping.Text, Message: func(context.Context) notify.Message { return notify.Message{Signal: to.Ping} }, Done: done,
+			})
+			continue
+		}
 		s.queues.Post(ctx, to.Name, to.URL, send.Item{
 			Occasion: to.Occasion,
 			Line:     n.Line(to.Occasion),
 			Message: func(ctx context.Context) notify.Message {
 				return n.Message(to.Occasion, s.output(ctx, n), s.Addr)
 			},
-			Done: func() {
-				s.mu.Lock()
-				s.settled = append(s.settled, n)
-				s.mu.Unlock()
-				s.wake()
-			},
+			Done: done,
 		})
 	}
 }
