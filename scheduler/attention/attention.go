@@ -33,7 +33,9 @@ const (
 	Breaker     = "breaker"
 	Approval    = "approval"
 	NoWorker    = "no_worker"
+	Hook        = "hook"
 	Quarantined = "quarantined"
+	Output      = "output"
 	Files       = "files"
 	AuthFile    = "auth_file"
 	OpenID      = "openid"
@@ -45,8 +47,8 @@ const (
 
 // Kinds returns all kinds, the most urgent first.
 func Kinds() []string {
-	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, Approval, NoWorker, Quarantined, Files,
-		AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
+	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, Approval, NoWorker, Hook, Quarantined, Output,
+		Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
 }
 
 // Sort puts the most urgent items first. Items of one kind are in the order of their names.
@@ -101,6 +103,7 @@ func OfJobs(f Facts) (items []Item) {
 			})
 		}
 	}
+	items = append(items, hooks(f.Jobs)...)
 	Sort(items)
 	return items
 }

@@ -21,6 +21,8 @@ type Worker struct {
 	PID      int               `json:"pid,omitempty"`
 	// TLSOptional has the settings that let its process accept connections without TLS beside those with it.
 	TLSOptional []string `json:"tls_optional,omitempty"`
+	// OutputTrouble is why it cannot upload output to output.store; "" if it can, or if it has none.
+	OutputTrouble string `json:"output_trouble,omitempty"`
 
 	Rev int64 `json:"-"`
 }

@@ -70,6 +70,23 @@ func (w *Worker) checkStart() {
 	}
 }
 
+// OutputFails records why output cannot be uploaded, for the presence; nil: it can. Runs continue.
+func (w *Worker) OutputFails(err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	w.mu.Lock()
+	changed := (w.outputTrouble == "") != (text == "")
+	if changed {
+		w.outputTrouble = text
+	}
+	w.mu.Unlock()
+	if changed {
+		w.suspectDisk() // wakes watchHealth, which publishes the presence
+	}
+}
+
 // watchHealth checks the disk during the shift. After a failed start it also checks whether the machine can start attempts.
 // When the result changes, it publishes the presence, and tries again until that succeeds.
 func (s *shift) watchHealth() {
@@ -116,6 +133,7 @@ func (s *shift) publishPresence() {
 	w := s.w.presence()
 	w.Session = s.session.ID()
 	s.w.mu.Lock()
+	w.OutputTrouble = s.w.outputTrouble
 	w.Draining = w.Draining || s.draining
 	again := s.presenceUncertain
 	s.presenceUncertain = true
@@ -127,7 +145,7 @@ func (s *shift) publishPresence() {
 		return
 	}
 	s.w.mu.Lock()
-	s.shownDraining, s.presenceUncertain = w.Draining, false
+	s.shownDraining, s.shownTrouble, s.presenceUncertain = w.Draining, w.OutputTrouble, false
 	s.w.mu.Unlock()
 }
 
@@ -135,5 +153,5 @@ func (s *shift) publishPresence() {
 func (s *shift) presenceOutdated() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	return s.presenceUncertain || s.shownDraining != (s.draining || s.w.refusesLocked() != nil)
+	return s.presenceUncertain || s.shownTrouble != s.w.outputTrouble || s.shownDraining != (s.draining || s.w.refusesLocked() != nil)
 }

@@ -33,6 +33,7 @@ type shift struct {
 	toClose           []string             // ids of resolved orders.
 	draining          bool                 // armed runs are handed back
 	shownDraining     bool                 // what the presence in the store says, by the last answer of the store
+	shownTrouble      string               // the same for OutputTrouble
 	presenceUncertain bool                 // a later change of the presence has failed, or has no answer yet
 }
 

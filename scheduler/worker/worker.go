@@ -50,11 +50,12 @@ type Worker struct {
 	unswept   atomic.Int64                  // the output since the last sweep, in bytes as output.Sweep counts them.
 	bounds    atomic.Pointer[output.Bounds] // the bounds of the output at the last sweep; nil: there was none
 
-	mu       sync.Mutex
-	attempts map[*attempt]struct{} // guarded by mu
-	stopping bool                  // guarded by mu: new attempts are stopped at once.
-	diskErr  error                 // guarded by mu: why the disk cannot be written to; nil: it can
-	startErr error                 // guarded by mu: why attempts cannot start; nil: they can, as far as is known
+	mu            sync.Mutex
+	attempts      map[*attempt]struct{} // guarded by mu
+	stopping      bool                  // guarded by mu: new attempts are stopped at once.
+	diskErr       error                 // guarded by mu: why the disk cannot be written to; nil: it can
+	startErr      error                 // guarded by mu: why attempts cannot start; nil: they can, as far as is known
+	outputTrouble string                // guarded by mu: why output cannot be uploaded; "": it can
 }
 
 // steadySession is how long a session must last so that the next one is opened without a delay.

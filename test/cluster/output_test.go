@@ -66,6 +66,10 @@ func TestOutputOutlivesItsWorker(t *testing.T) {
 	Await(t, 20*time.Second, "the worker says that the store is away", func() bool {
 		return w.Metric("rota_output_store_failing") == 1 && w.Metric("rota_output_waiting") == 1
 	})
+	Await(t, 20*time.Second, "rota status names the worker", func() bool {
+		out, _ := Command(t, binary, "status", "--server="+c.Replicas()[0].URL)
+		return strings.Contains(out, "Worker w1 cannot upload output")
+	})
 	third := print()
 	if !complete(second) || !complete(third) {
 		t.Error("the worker does not serve its own output")

@@ -2,8 +2,10 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/listeners"
 	"github.com/rota-scheduler/rota/config"
@@ -59,9 +61,37 @@ func (n *Node) references(setting string, r config.Refs) *refs.Policy {
 	return p
 }
 
+// hookSecretTimeout bounds the read of a hook's secret, which may lie on a file server.
+const hookSecretTimeout = 3 * time.Second
+
+// maxSecretReads bounds the reads under way, including those that were left behind.
+const maxSecretReads = 16
+
 // hookSecret returns the value of the reference to a hook's secret. It reads the file or the variable each time, so that a changed
-// secret takes effect at once.
+// secret takes effect at once. A read that does not return in time is left behind, because it cannot be canceled.
 func (n *Node) hookSecret(ref string) (string, error) {
-	resolver := refs.Resolver{Policy: n.references("hooks.refs", n.set.Hooks.Refs)}
-	return resolver.Expand(ref)
+	type result struct {
+		secret string
+		err    error
+	}
+	select {
+	case n.secretReads <- struct{}{}:
+	default:
+		return "", fmt.Errorf("%d reads of secrets have not returned", cap(n.secretReads))
+	}
+	done := make(chan result, 1)
+	go func() { // the select below waits for it, except for a file server that hangs
+		resolver := refs.Resolver{Policy: n.references("hooks.refs", n.set.Hooks.Refs)}
+		secret, err := resolver.Expand(ref)
+		<-n.secretReads
+		done <- result{secret, err}
+	}()
+	timeout := time.NewTimer(hookSecretTimeout)
+	defer timeout.Stop()
+	select {
+	case r := <-done:
+		return r.secret, r.err
+	case <-timeout.C:
+		return "", fmt.Errorf("read the secret: no answer within %v", hookSecretTimeout)
+	}
 }

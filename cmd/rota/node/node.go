@@ -112,6 +112,8 @@ type Node struct {
 	replica   *presence.Replica    // nil for a worker
 	calls     *rollcall.Calls      // nil for a worker
 	events    *rollcall.Log        // nil for a worker
+
+	secretReads chan struct{} // holds a token for each read of a hook's secret
 }
 
 // lockPatience is how long Run waits for the lock of the data directory. After a process was killed, a child that it was just
@@ -120,7 +122,7 @@ const lockPatience = 2 * time.Second
 
 // Run runs a node until ctx ends, or until a permanent error. IsConfig reports whether a restart cannot resolve the error either.
 func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
-	n := &Node{cfg: cfg, set: cfg.Settings, log: log, now: cfg.Now, started: time.Now().UTC()}
+	n := &Node{cfg: cfg, set: cfg.Settings, log: log, now: cfg.Now, started: time.Now().UTC(), secretReads: make(chan struct{}, maxSecretReads)}
 	if n.now == nil {
 		n.now = time.Now
 	}

@@ -29,6 +29,9 @@ func (n *Node) reportUploads() func(waiting int, trouble error) {
 		mu.Lock()
 		defer mu.Unlock()
 		n.metrics.Uploads(waiting, trouble != nil)
+		if n.worker != nil {
+			n.worker.OutputFails(trouble)
+		}
 		switch {
 		case trouble != nil && !failing:
 			n.log.Error("output is not uploaded: it waits on this worker, and runs continue", "store", n.set.Output.Store,
