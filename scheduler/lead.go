@@ -79,7 +79,7 @@ func (s *Scheduler) lead(run context.Context, r leadRequest) error {
 // plan commits the decisions that the planner makes for the time now.
 func (s *Scheduler) plan(ctx context.Context, term election.Term, in *answers, now time.Time) *flight {
 	ds := s.planner.Plan(now, planBatch)
-	f := &flight{sent: now, left: len(ds)}
+	f := &flight{began: now, sent: s.now(), left: len(ds)}
 	if len(ds) > 0 {
 		s.store.Commit(ctx, term, ds, func(i int, a job.Applied) { in.add(answer{ds[i], a, f}) })
 	}
@@ -90,7 +90,7 @@ func (s *Scheduler) plan(ctx context.Context, term election.Term, in *answers, n
 func (s *Scheduler) resolve(a answer, now time.Time) {
 	s.planner.Resolve(a.decision, a.applied, now)
 	if s.observe != nil {
-		s.observe.Decided(a.decision, a.applied, now)
+		s.observe.Decided(a.decision, a.applied, a.flight.began, a.flight.sent)
 	}
 	switch err, d := a.applied.Err, a.decision; {
 	case err == nil && d.GaveUp:

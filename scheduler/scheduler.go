@@ -32,8 +32,9 @@ type Feed interface {
 
 // Observer observes the leader. The loop calls its methods, so they must not block.
 type Observer interface {
-	// Decided is called for each decision once the store has answered.
-	Decided(d job.Decision, a job.Applied, now time.Time)
+	// Decided is called for each decision once the store has answered. The planner began to decide at began, and the decision was
+	// sent to the store at sent.
+	Decided(d job.Decision, a job.Applied, began, sent time.Time)
 }
 
 // Scheduler keeps a planner up to date while another replica leads. While this replica leads, it commits the planner's

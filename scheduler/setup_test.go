@@ -151,4 +151,4 @@ var errOver = errors.New("term is over")
 
 type observer struct{ decided int }
 
-func (o *observer) Decided(job.Decision, job.Applied, time.Time) { o.decided++ }
+func (o *observer) Decided(job.Decision, job.Applied, time.Time, time.Time) { o.decided++ }

@@ -66,8 +66,9 @@ func (r *refusals) record(err error, now time.Time) {
 
 // flight is a batch of decisions that was sent to the store.
 type flight struct {
-	sent time.Time
-	left int // decisions without an answer
+	began time.Time // when the planner began to decide
+	sent  time.Time
+	left  int // decisions without an answer
 }
 
 // flights are the batches under way, the oldest first.

@@ -2,8 +2,6 @@ package worker
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"strconv"
 	"strings"
@@ -148,7 +146,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		Beat:        beat,
 		Hurry:       a.hurry,
 		Mark:        w.mark(),
-		TraceParent: traceParent(&a.run),
+		TraceParent: a.run.TraceParent(true),
 	}
 	if o, ended := executor.Interrupted(ctx, &req, w.now()); ended {
 		o.Reason += " " + job.NotBegun
@@ -200,6 +198,9 @@ func (w *Worker) remove(a *attempt) {
 // conclude makes the report of an attempt that has ended, puts it into the journal and sends it.
 func (w *Worker) conclude(a *attempt, o job.Outcome, begun bool, began, ended time.Time) {
 	w.cfg.Observer.Ended(&a.run, &o, ended.Sub(began))
+	if w.cfg.Tracer != nil {
+		w.cfg.Tracer.Ended(&a.run, &o, ended.Sub(began))
+	}
 	if o.State != job.Succeeded {
 		// In the background: a log that blocks, such as a terminal after Ctrl-S, must not delay the outcome.
 		w.wg.Go(func() {
@@ -207,6 +208,7 @@ func (w *Worker) conclude(a *attempt, o job.Outcome, begun bool, began, ended ti
 		})
 	}
 	r := newReport(a.run, a.spec, o, !begun, a.leaderTime(ended), w.random())
+	r.ended = ended
 	if w.journal != nil {
 		// If the process dies before this, the attempt counts as lost. If it dies after, the next process sends the outcome.
 		err := w.journal.add(r)
@@ -222,14 +224,3 @@ func (w *Worker) conclude(a *attempt, o job.Outcome, begun bool, began, ended ti
 
 // mark returns the unique mark of the next attempt's processes.
 func (w *Worker) mark() string { return w.life + "." + strconv.FormatInt(w.marks.Add(1), 10) }
-
-// traceParent returns the W3C trace context of an attempt. All attempts of a run are spans of one trace, so a tracing
-// system shows them side by side.
-func traceParent(run *job.Run) string {
-	name := append(append(append(make([]byte, 0, 192), run.Job...), '/'), run.ID...)
-	trace := sha256.Sum256(name)
-	span := sha256.Sum256(strconv.AppendInt(append(name, '@'), run.Token, 10))
-	b := append(make([]byte, 0, 55), "00-"...)
-	b = append(hex.AppendEncode(b, trace[:16]), '-')
-	return string(append(hex.AppendEncode(b, span[:8]), "-01"...))
-}

@@ -111,7 +111,12 @@ func (r *armedRun) writeClaim() (job.Run, error) {
 	}
 	next.Bound = r.spec.Bound()
 	got, err := w.write(s.ctx, next)
-	w.claims.record(sent, w.now())
+	answered := w.now()
+	w.claims.record(sent, answered)
+	if err == nil && w.cfg.Tracer != nil {
+		traced := got // a copy, so that got stays on the stack without a tracer
+		w.cfg.Tracer.Claimed(&traced, answered.Sub(sent))
+	}
 	if !definite(err) { // the store may still apply the claim. The report then replaces or follows it, and fits no other attempt
 		return next, nil
 	}

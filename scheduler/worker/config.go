@@ -54,6 +54,7 @@ type Config struct {
 	StartCheck func() error
 
 	Observer Observer // nil: none
+	Tracer   Tracer   // nil: none
 	// Now returns the time of the wall clock with a reading of the monotonic clock. nil: time.Now.
 	Now func() time.Time
 	// LeaderNow returns the earliest time that the clock of the term's leader may show now; false if that is unknown. With it,

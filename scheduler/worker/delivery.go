@@ -56,6 +56,9 @@ func (w *Worker) deliver(r *report) error {
 		current, err = w.write(r.ctx, next)
 		switch {
 		case err == nil:
+			if w.cfg.Tracer != nil {
+				w.traceSettled(r, current)
+			}
 			if w.log.IsDebug() {
 				w.logOf(r).Debug("outcome written")
 			}
@@ -79,6 +82,15 @@ func (w *Worker) deliver(r *report) error {
 			return err
 		}
 	}
+}
+
+// traceSettled reports that the store took r. settled is the record after that.
+func (w *Worker) traceSettled(r *report, settled job.Run) {
+	var took time.Duration
+	if !r.ended.IsZero() {
+		took = w.now().Sub(r.ended)
+	}
+	w.cfg.Tracer.Settled(&r.Run, &settled, took)
 }
 
 // awaitRepair sends the report again after a pause, since the record of its run is unreadable.

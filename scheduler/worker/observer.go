@@ -24,6 +24,16 @@ type Observer interface {
 	SessionEnded()
 }
 
+// Tracer follows single attempts. Its methods are called concurrently and must not block. Each took a time that ends now.
+type Tracer interface {
+	// Claimed reports the claim of a run.
+	Claimed(run *job.Run, took time.Duration)
+	// Ended reports the end of an attempt.
+	Ended(run *job.Run, o *job.Outcome, took time.Duration)
+	// Settled reports that the store took the outcome of an attempt. settled is the record after that.
+	Settled(attempt, settled *job.Run, took time.Duration)
+}
+
 // noObserver is the Observer of a Config without one.
 type noObserver struct{}
 

@@ -21,6 +21,7 @@ type report struct {
 	Outcome job.Outcome   `json:"outcome"`
 	Again   *policy.Retry `json:"again,omitempty"` // nil: the run has ended
 
+	ended      time.Time       // when the attempt ended, by this process; zero: an earlier process executed it
 	journalKey string          // "": it was never in the journal.
 	journaled  bool            // it is certainly in the journal
 	ctx        context.Context // ends the delivery

@@ -55,6 +55,10 @@ var cmdRules = map[string]rule{
 		own:      []string{"scheduler", "scheduler/api", "scheduler/api/auth", "scheduler/job", "scheduler/notify/send", "scheduler/worker", "store"},
 		external: []string{"github.com/prometheus/client_golang/..."},
 	},
+	"cmd/rota/internal/tracing": {
+		own:      []string{"scheduler/executor", "scheduler/job"},
+		external: []string{"github.com/hashicorp/go-hclog", "go.opentelemetry.io/otel/..."},
+	},
 	"cmd/rota/internal/notices": {
 		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "config", "election", "scheduler/job", "scheduler/notify",
 			"scheduler/notify/send", "store"},
@@ -88,6 +92,7 @@ var cmdRules = map[string]rule{
 			"cmd/rota/internal/peer",
 			"cmd/rota/internal/presence",
 			"cmd/rota/internal/rollcall",
+			"cmd/rota/internal/tracing",
 			"config",
 			"election",
 			"scheduler",

@@ -7,7 +7,7 @@ import (
 )
 
 // Decided implements scheduler.Observer.
-func (p *process) Decided(d job.Decision, a job.Applied, _ time.Time) {
+func (p *process) Decided(d job.Decision, a job.Applied, _, _ time.Time) {
 	if a.Err != nil {
 		p.world.tally.add("decisions refused")
 		return

@@ -118,7 +118,7 @@ func (n *Node) startReplica(background starter, stops *closers) {
 		WorkerTTL: presence.WorkerTTL, ArmAhead: n.set.Dispatch.Lead(),
 		StopMargin: n.cfg.StopMargin, StopPatience: n.cfg.StopPatience,
 		Retention: planner.Retention{Success: n.set.History.Success, Failed: n.set.History.Failed, MaxAge: n.set.History.MaxAge},
-	}, n.store, n.mirror.Feed(), n.metrics, n.now, n.log.Named("scheduler"))
+	}, n.store, n.mirror.Feed(), n.observer(), n.now, n.log.Named("scheduler"))
 	background("run the scheduler", n.scheduler.Run)
 	n.elector = election.New(election.Config{
 		Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, TTL: n.set.Election.TTL,

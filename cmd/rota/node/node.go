@@ -26,6 +26,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/openid"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/presence"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/rollcall"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/tracing"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
@@ -96,6 +97,7 @@ type Node struct {
 	mirror    *store.Mirror
 	space     *etcdconn.Space
 	metrics   *metrics.Metrics
+	tracer    *tracing.Tracer // nil without tracing
 	backend   *backend.Backend
 	activity  *activity.Activity
 	server    *api.Server
@@ -130,6 +132,9 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	defer func() { err = errors.Join(err, stops.close()) }()
 
 	if n.user, err = n.runAs(); err != nil {
+		return err
+	}
+	if err := n.openTracer(ctx, &stops); err != nil {
 		return err
 	}
 	ln, err := api.Listen(n.set.HTTP.Listen)
@@ -251,6 +256,7 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 		AuthFile: func() bool { return n.authMistake() != nil },
 		OpenID:   func() bool { return n.providerTrouble() != nil },
 		Tokens:   n.storedTokens,
+		Trace:    n.traceOf(),
 	})
 	n.activity = activity.New()
 	parts := backend.Config{
@@ -294,6 +300,3 @@ func definition(name string, spec *job.Spec) (string, error) {
 	text, err := config.Marshal(map[string]job.Spec{name: *spec})
 	return string(text), err
 }
-
-// works reports whether this node executes attempts.
-func (n *Node) works() bool { return n.cfg.Role == WorkerOnly || n.set.Worker.Enabled }

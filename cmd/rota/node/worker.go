@@ -25,6 +25,9 @@ func (n *Node) kinds() []string {
 	return kinds
 }
 
+// works reports whether this node executes attempts.
+func (n *Node) works() bool { return n.cfg.Role == WorkerOnly || n.set.Worker.Enabled }
+
 // startWorker runs the worker, if this node has one.
 func (n *Node) startWorker(background starter, stops *closers) error {
 	if !n.works() {
@@ -32,10 +35,11 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	}
 	groups := n.openGroups()
 	stops.add("remove cgroups", groups.Close)
-	exec, closeExec, err := n.executors(groups, background)
+	executors, closeExec, err := n.executors(groups, background)
 	if err != nil {
 		return err
 	}
+	exec := n.traced(executors)
 	cfg := worker.Config{
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version,
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: slices.Sorted(maps.Keys(n.cfg.Handlers)),
@@ -46,6 +50,9 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	}.Defaults()
 	if n.cfg.Role == Replica {
 		cfg.Known = n.known
+	}
+	if n.tracer != nil {
+		cfg.Tracer = n.tracer
 	}
 	if err := cfg.Validate(); err != nil {
 		return failure.Config(err)

@@ -40,6 +40,7 @@ type Metrics struct {
 	delivered *prometheus.CounterVec // by result
 	uploading prometheus.Gauge
 	uploadErr prometheus.Gauge
+	trace     func(*job.Run) string // as in Sources
 }
 
 var (
@@ -50,6 +51,8 @@ var (
 
 // Sources holds the functions that the gauges call whenever a client requests the metrics.
 type Sources struct {
+	// Trace returns the id of a run's trace, for the exemplars of the lag; "" if the trace is left out. nil: there are no traces.
+	Trace    func(*job.Run) string
 	Version  api.VersionView
 	Now      func() time.Time
 	Store    func() store.Counts     // the zero Counts until there is a store
@@ -75,6 +78,7 @@ func New(from Sources) *Metrics {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	m := &Metrics{
+		trace:    from.Trace,
 		registry: prometheus.NewRegistry(),
 		terms:    counter("rota_terms_total", "Terms that this replica has led."),
 		claims:   counter("rota_attempts_claimed_total", "Attempts that began here."),
@@ -196,11 +200,11 @@ func gauges(from Sources) []prometheus.Collector {
 
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: m.trace != nil}) // exemplars need OpenMetrics
 }
 
 // Decided counts a decision.
-func (m *Metrics) Decided(d job.Decision, a job.Applied, _ time.Time) {
+func (m *Metrics) Decided(d job.Decision, a job.Applied, _, _ time.Time) {
 	result := "committed"
 	switch {
 	case errors.Is(a.Err, job.ErrConflict):
@@ -217,9 +221,16 @@ func (m *Metrics) Decided(d job.Decision, a job.Applied, _ time.Time) {
 }
 
 // Began counts an attempt that began on this worker. late is the time between the due time of the run and the start.
-func (m *Metrics) Began(_ *job.Run, late time.Duration) {
+func (m *Metrics) Began(run *job.Run, late time.Duration) {
 	m.claims.Inc()
-	m.lag.Observe(math.Max(0, late.Seconds()))
+	lag := math.Max(0, late.Seconds())
+	if m.trace != nil {
+		if id := m.trace(run); id != "" {
+			m.lag.(prometheus.ExemplarObserver).ObserveWithExemplar(lag, prometheus.Labels{"trace_id": id})
+			return
+		}
+	}
+	m.lag.Observe(lag)
 }
 
 // Ended counts an attempt that ended on this worker.

@@ -33,7 +33,7 @@ func metricNames(t *testing.T) (names []string) {
 	t.Helper()
 	m := idle()
 	m.Ended(&job.Run{Job: "x"}, &job.Outcome{State: job.Succeeded}, time.Second)
-	m.Decided(job.Decision{}, job.Applied{}, time.Time{})
+	m.Decided(job.Decision{}, job.Applied{}, time.Time{}, time.Time{})
 	m.Notified("x", "sent", 1)
 	families, err := m.registry.Gather()
 	if err != nil {
