@@ -14,6 +14,7 @@ func (f *fakeCluster) Timeline(_ context.Context, since time.Time) ([]timeline.E
 	return []timeline.Entry{
 		{At: at, Kind: timeline.KindLostMember, Node: "q3", Text: "q3 died."},
 		{At: at.Add(time.Second), Kind: timeline.KindRetried, Job: "ok", Run: "ok/x", Text: "Attempt 1 of ok/x on q3 was lost and is repeated."},
+		{At: at, Kind: timeline.KindMissed, Job: "ok", From: at, To: at.Add(time.Minute), Count: 3, Text: "3 slots of ok did not run: missed."},
 	}, nil
 }
 

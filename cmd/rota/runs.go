@@ -48,7 +48,14 @@ func newRunsCommand(c *cli) *cobra.Command {
 			if more {
 				c.printErr("note: there are more runs; use --limit %d, or --limit 0 for all", 4*limit)
 			}
-			return c.print(api.RunList{Runs: runs}, func(p *page) { writeRuns(p, runs) })
+			list := runsOutput{RunList: api.RunList{Runs: runs}}
+			if c.forPeople() || c.wholeDocument() { // the other formats print the items of a document's only list
+				list.Missed = missedRanges(ctx, cl, filter, runs, more)
+			}
+			return c.print(list, func(p *page) {
+				writeRuns(p, runs)
+				writeMissed(p, list.Missed)
+			})
 		}),
 	}
 	flags := cmd.Flags()

@@ -76,6 +76,10 @@ func TestIncidentsAreTold(t *testing.T) {
 	regained := c.view(leader).Leader.Since
 	c.told(c.Replicas(), "The majority was lost at (T) and regained at T", lost)
 	c.told(c.Replicas(), "No leader from T to (T)", regained)
+	Await(t, 20*time.Second, "rota runs shows the missed slots", func() bool {
+		out, code := Command(t, binary, "runs", "ping", "--server="+leader.URL)
+		return code == 0 && strings.Contains(out, "of ping did not run: missed")
+	})
 	Await(t, 20*time.Second, "jobs run on", func() bool {
 		r := sink.Requests()
 		return len(r) > 0 && r[len(r)-1].Arrived.After(regained)

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
+)
+
+// runsOutput is what `rota runs` prints: the runs, and the ranges of slots that have no runs.
+type runsOutput struct {
+	api.RunList
+	Missed []timeline.Entry `json:"missed,omitempty"`
+}
+
+// missedRanges returns the ranges of slots that were skipped without a record for each, oldest first, in the time of the runs. more says
+// that there are earlier runs, which are not shown. A list by states or labels has no ranges, and a server without a timeline has none.
+func missedRanges(ctx context.Context, cl *client.Client, f client.RunFilter, runs []api.RunView, more bool) []timeline.Entry {
+	if f.Selector != "" || len(f.States) > 0 && !slices.Contains(f.States, job.Skipped) {
+		return nil
+	}
+	since := f.Since
+	switch {
+	case more && len(runs) > 0:
+		since = runs[len(runs)-1].Created.Format(time.RFC3339Nano)
+	case since == "":
+		since = time.Unix(0, 0).UTC().Format(time.RFC3339)
+	}
+	line, err := cl.Timeline(ctx, since, f.Job)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(line.Entries, func(e timeline.Entry) bool {
+		return e.Run != "" || e.Kind != timeline.KindMissed && e.Kind != timeline.KindSkipped
+	})
+}
+
+// writeMissed writes ranges of slots that have no runs.
+func writeMissed(p *page, ranges []timeline.Entry) {
+	if len(ranges) == 0 {
+		return
+	}
+	p.line("\nslots without runs:")
+	for _, r := range ranges {
+		p.line("- %s to %s: %s", p.moment(r.From), p.moment(r.To), printable(r.Text))
+	}
+}
