@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v4"
 )
 
 // setting is one value of Settings. Its key gives the names of its flag and its variable: node.data_dir has the flag
@@ -274,36 +273,4 @@ func AddFlags(flags *pflag.FlagSet) {
 			flags.Lookup(s.flag()).NoOptDefVal = "true"
 		}
 	}
-}
-
-// YAML returns the settings as a settings file. It contains no secrets, because settings only name the files that contain
-// secrets.
-func (s Settings) YAML() []byte {
-	root := mapping()
-	for _, setting := range settings {
-		if len(s.Etcd.Endpoints) > 0 && strings.HasPrefix(setting.key, "etcd.embedded.") {
-			continue // it has no effect
-		}
-		if value := setting.node(&s); value != nil {
-			put(root, strings.Split(setting.key, "."), value)
-		}
-	}
-	text, err := dump(root)
-	if err != nil { // the encoding of scalars cannot fail
-		return nil
-	}
-	return text
-}
-
-func put(n *yaml.Node, path []string, value *yaml.Node) {
-	if len(path) == 1 {
-		n.Content = append(n.Content, scalar("!!str", path[0]), value)
-		return
-	}
-	below := child(n, path[0])
-	if below == nil {
-		below = mapping()
-		n.Content = append(n.Content, scalar("!!str", path[0]), below)
-	}
-	put(below, path[1:], value)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -31,10 +30,8 @@ import (
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
-	"github.com/rota-scheduler/rota/scheduler/api/web"
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
-	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/worker"
 	"github.com/rota-scheduler/rota/store"
@@ -285,7 +282,7 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 		return nil, err
 	}
 	if n.cfg.Role == Replica {
-		cfg.Page = func(ops api.Operations) http.Handler { return web.New(ops, web.Config{Definition: definition}) }
+		cfg.Page = page
 	}
 	var sockets []net.Listener
 	if socket != nil {
@@ -293,10 +290,4 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 	}
 	n.server = api.New(cfg, n.backend.Parts(), n.log.Named("api"))
 	return stops.background(ctx)("serve the API", func(ctx context.Context) error { return n.server.Serve(ctx, ln, sockets...) }), nil
-}
-
-// definition writes a job in the form of a job file.
-func definition(name string, spec *job.Spec) (string, error) {
-	text, err := config.Marshal(map[string]job.Spec{name: *spec})
-	return string(text), err
 }
