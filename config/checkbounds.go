@@ -39,7 +39,8 @@ func (s *Settings) checkBounds(fail func(key, hint, format string, args ...any))
 // checkPing reports a ping of the cluster that cannot be sent.
 func (s *Settings) checkPing(fail func(key, hint, format string, args ...any)) {
 	p := s.Notify.Ping
-	if p.URL != "" && !strings.HasPrefix(p.URL, "${") && !strings.HasPrefix(p.URL, "https://") && !strings.HasPrefix(p.URL, "http://") {
+	begins := func(with string) bool { return strings.HasPrefix(p.URL, with) }
+	if p.URL != "" && !begins("${") && !begins("https://") && !begins("http://") {
 		fail("notify.ping.url", "such as https://hc-ping.com/${env:ROTA_SECRET_CHECK}", "does not begin with https:// or http://")
 	}
 	if !slices.Contains(job.PingServices(), job.PingService(p.Service)) {

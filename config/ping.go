@@ -9,7 +9,8 @@ import (
 
 var pingKeys = tableOf(job.Ping{},
 	key("url", pingURL, func(p *job.Ping) *string { return &p.URL },
-		`"https://hc-ping.com/${env:ROTA_SECRET_CHECK}"`, "The URL of the check at the service. It may hold ${env:NAME} and ${file:/path}.",
+		`"https://hc-ping.com/${env:ROTA_SECRET_CHECK}"`,
+		"The URL of the check at the service. It may hold ${env:NAME} and ${file:/path}.",
 		required),
 	key("service", choiceOf(job.PingServices()), func(p *job.Ping) *job.PingService { return &p.Service },
 		"cronitor", "The service, which decides about the form of the pings.", zero("healthchecks.")),

@@ -17,8 +17,9 @@ type runsOutput struct {
 	Missed []timeline.Entry `json:"missed,omitempty"`
 }
 
-// missedRanges returns the ranges of slots that were skipped without a record for each, oldest first, in the time of the runs. more says
-// that there are earlier runs, which are not shown. A list by states or labels has no ranges, and a server without a timeline has none.
+// missedRanges returns the ranges of slots that were skipped without a record for each, oldest first, in the time of the runs.
+// more says that there are earlier runs, which are not shown. A list by states or labels has no ranges, and a server without a
+// timeline has none.
 func missedRanges(ctx context.Context, cl *client.Client, f client.RunFilter, runs []api.RunView, more bool) []timeline.Entry {
 	if f.Selector != "" || len(f.States) > 0 && !slices.Contains(f.States, job.Skipped) {
 		return nil

@@ -47,8 +47,8 @@ const (
 
 // Kinds returns all kinds, the most urgent first.
 func Kinds() []string {
-	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, Approval, NoWorker, Hook, Quarantined, Output,
-		Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
+	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, Approval, NoWorker, Hook,
+		Quarantined, Output, Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
 }
 
 // Sort puts the most urgent items first. Items of one kind are in the order of their names.

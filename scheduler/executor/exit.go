@@ -14,8 +14,8 @@ const (
 	exitNotFound   = 127
 )
 
-// ExitOutcome returns the outcome of a program that exited by itself with a code. success lists the codes that mean success; nil: 0.
-// Every failure asks for a retry, unless the program does not exist or cannot be executed.
+// ExitOutcome returns the outcome of a program that exited by itself with a code. success lists the codes that mean success;
+// nil: 0. Every failure asks for a retry, unless the program does not exist or cannot be executed.
 func ExitOutcome(code int, success []int) job.Outcome {
 	o := job.Outcome{State: job.Failed, Exit: &code, Retry: true}
 	switch {

@@ -52,8 +52,8 @@ func (s *checkService) silence() time.Duration {
 	return time.Since(s.last)
 }
 
-// TestPings kills the leader between the pings of runs. Each run has its pings all the same, and the ping of the cluster stays away
-// while nobody leads.
+// TestPings kills the leader between the pings of runs. Each run still has its pings, and the ping of the cluster stays away while
+// nobody leads.
 func TestPings(t *testing.T) {
 	slow(t)
 	t.Parallel()

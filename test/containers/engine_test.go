@@ -42,7 +42,7 @@ func startEngine(t *testing.T, flags ...string) *dockerd {
 	if _, err := exec.LookPath("dockerd"); err != nil || os.Geteuid() != 0 {
 		missing(t, "needs dockerd and root (%v)", err)
 	}
-	dir, err := os.MkdirTemp("", "rota-dockerd-") // short, because paths of sockets are limited
+	dir, err := os.MkdirTemp("", "rota-dockerd-") //nolint:usetesting // short, because paths of sockets are limited
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func (d *dockerd) close() {
 		text, _ := os.ReadFile(d.dir + "/log")
 		d.t.Logf("the end of dockerd's log:\n%s", text[max(0, len(text)-4000):])
 	}
-	for _, id := range strings.Fields(d.docker("ps", "--all", "--quiet")) {
+	for id := range strings.FieldsSeq(d.docker("ps", "--all", "--quiet")) {
 		d.docker("rm", "--force", id)
 	}
 	d.stop(syscall.SIGTERM)

@@ -121,7 +121,10 @@ const lockPatience = 2 * time.Second
 
 // Run runs a node until ctx ends, or until a permanent error. IsConfig reports whether a restart cannot resolve the error either.
 func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
-	n := &Node{cfg: cfg, set: cfg.Settings, log: log, now: cfg.Now, started: time.Now().UTC(), secretReads: make(chan struct{}, maxSecretReads)}
+	n := &Node{
+		cfg: cfg, set: cfg.Settings, log: log, now: cfg.Now, started: time.Now().UTC(),
+		secretReads: make(chan struct{}, maxSecretReads),
+	}
 	if n.now == nil {
 		n.now = time.Now
 	}

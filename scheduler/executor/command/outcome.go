@@ -26,8 +26,9 @@ const (
 	exitSignal     = 128
 )
 
-// exitOutcome returns the outcome of a program's exit. success lists the exit codes that mean success; nil: 0. A program that a signal
-// ended never succeeds. s is nil if the status was lost, because the program that contains the worker reaps all its children.
+// exitOutcome returns the outcome of a program's exit. success lists the exit codes that mean success; nil: 0. A program that a
+// signal ended never succeeds. s is nil if the status was lost, because the program that contains the worker reaps all its
+// children.
 func exitOutcome(s *os.ProcessState, success []int) job.Outcome {
 	o := job.Outcome{State: job.Failed, Retry: true}
 	if s == nil {

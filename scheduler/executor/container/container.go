@@ -130,8 +130,10 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 // withOutputs adds the outputs that the program wrote. Outputs that cannot be used fail an attempt that succeeded. It is not
 // repeated, because its work is done.
 func (e *Executor) withOutputs(ctx context.Context, o job.Outcome, id string) job.Outcome {
-	list, err := e.engine.outputs(ctx, id)
-	if err != nil && o.State == job.Succeeded {
+	var list map[string]string
+	var mistake error
+	err := e.patiently(ctx, func() (err error) { list, mistake, err = e.engine.outputs(ctx, id); return err })
+	if err = errors.Join(err, mistake); err != nil && o.State == job.Succeeded {
 		o.State, o.Reason, o.Retry = job.Failed, err.Error(), false
 	}
 	o.Outputs = list

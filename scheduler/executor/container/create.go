@@ -26,7 +26,7 @@ type hostConfig struct {
 	NetworkMode string   `json:",omitempty"`
 	Memory      int64    `json:",omitempty"` // bytes
 	MemorySwap  int64    `json:",omitempty"` // bytes of memory and swap together
-	NanoCpus    int64    `json:",omitempty"` //nolint:revive // the engine's name
+	NanoCpus    int64    `json:",omitempty"`
 	PidsLimit   int64    `json:",omitempty"`
 	LogConfig   logConfig
 }

@@ -78,7 +78,9 @@ func (e *engine) version(ctx context.Context) (string, error) {
 }
 
 // open sends a call and returns the answer, which the caller closes.
-func (e *engine) open(ctx context.Context, method, path string, query url.Values, body io.Reader, kind string) (*http.Response, error) {
+func (e *engine) open(
+	ctx context.Context, method, path string, query url.Values, body io.Reader, kind string,
+) (*http.Response, error) {
 	version, err := e.version(ctx)
 	if err != nil {
 		return nil, err

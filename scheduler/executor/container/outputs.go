@@ -35,36 +35,36 @@ func (e *engine) putOutputFile(ctx context.Context, id string) error {
 	return resp.Body.Close()
 }
 
-// outputs returns what the program wrote to the file for outputs. If the program removed the file, there are none.
-func (e *engine) outputs(ctx context.Context, id string) (map[string]string, error) {
+// outputs returns what the program wrote to the file for outputs. If the program removed the file, there are none. mistake says why
+// the file cannot be used. err means that it was not read, and may be read later.
+func (e *engine) outputs(ctx context.Context, id string) (list map[string]string, mistake, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	resp, err := e.open(ctx, http.MethodGet, "/containers/"+id+"/archive", url.Values{"path": {outputPath}}, nil, "")
 	if hasStatus(err, http.StatusNotFound) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)
 	}
 	defer resp.Body.Close()
 	files := tar.NewReader(resp.Body)
 	head, err := files.Next()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)
 	case head.Typeflag != tar.TypeReg:
-		return nil, errors.New("$ROTA_OUTPUT is not a regular file")
+		return nil, errors.New("$ROTA_OUTPUT is not a regular file"), nil
 	}
 	text, err := io.ReadAll(io.LimitReader(files, job.MaxOutputs+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)
 	case len(text) > job.MaxOutputs:
-		return nil, fmt.Errorf("$ROTA_OUTPUT is larger than %d KiB", job.MaxOutputs>>10)
+		return nil, fmt.Errorf("$ROTA_OUTPUT is larger than %d KiB", job.MaxOutputs>>10), nil
 	}
-	list, err := job.ParseOutputs(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("$ROTA_OUTPUT: %w", err)
+	if list, err = job.ParseOutputs(string(text)); err != nil {
+		return nil, fmt.Errorf("$ROTA_OUTPUT: %w", err), nil
 	}
-	return list, nil
+	return list, nil, nil
 }

@@ -82,7 +82,8 @@ func (a *attempt) post(ctx context.Context, plain, secret map[string]string, cre
 		return err
 	}
 	if err := a.find(ctx, created); err != nil {
-		return fmt.Errorf("read %s, which exists: %v", a.label(), err) // not ErrNotFound: the next try creates it
+		//nolint:errorlint // no ErrNotFound, which the caller would take for its own: the next try creates the Job
+		return fmt.Errorf("read %s, which exists: %v", a.label(), err)
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ type view struct {
 // hopeless are the reasons of a waiting container that never starts.
 var hopeless = []string{"InvalidImageName", "ErrImageNeverPull"}
 
-// judge returns the outcome that v shows; nil if the Job has not ended. name is the Job for reasons, and success the exit codes that
-// mean success.
+// judge returns the outcome that v shows; nil if the Job has not ended. name is the Job for reasons, and success the exit codes
+// that mean success.
 //
 // A pod that was deleted may have been so by the Job's deadline, by a person or by the node. Then the end of the Job says more than
 // the exit code of a killed program.

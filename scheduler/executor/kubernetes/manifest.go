@@ -35,8 +35,8 @@ func runHash(r *job.Run) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// jobName returns the name of the Job of an attempt. An attempt that follows a lost one has the same name, and continues the Job. An
-// attempt that follows a failed one has another name, and gets a new Job.
+// jobName returns the name of the Job of an attempt. An attempt that follows a lost one has the same name, and continues the Job.
+// An attempt that follows a failed one has another name, and gets a new Job.
 func jobName(r *job.Run) string {
 	stem := strings.TrimRight(r.Job[:min(len(r.Job), 30)], "-")
 	return fmt.Sprintf("%s-%s-%d", stem, runHash(r), generation(r))
@@ -80,9 +80,7 @@ func manifest(req *executor.Request, plain, secret map[string]string) (map[strin
 	meta := child(template, "metadata")
 	maps.Copy(child(meta, "labels"), labels)
 	maps.Copy(child(meta, "annotations"), annotations)
-	if err := fillPod(child(template, "spec"), req, plain, secret); err != nil {
-		return nil, err
-	}
+	fillPod(child(template, "spec"), req, plain, secret)
 	return map[string]any{
 		"apiVersion": "batch/v1", "kind": "Job",
 		"metadata": map[string]any{"name": name, "labels": labels, "annotations": annotations},
@@ -95,7 +93,7 @@ func manifest(req *executor.Request, plain, secret map[string]string) (map[strin
 }
 
 // fillPod adds to the spec of a pod what the job says. The job's own container may be in it already.
-func fillPod(spec map[string]any, req *executor.Request, plain, secret map[string]string) error {
+func fillPod(spec map[string]any, req *executor.Request, plain, secret map[string]string) {
 	k := req.Spec.Kubernetes
 	spec["restartPolicy"] = "Never"
 	spec["terminationGracePeriodSeconds"] = seconds(req.Spec.KillGrace.Std())
@@ -131,7 +129,6 @@ func fillPod(spec map[string]any, req *executor.Request, plain, secret map[strin
 	env, _ := c["env"].([]any)
 	c["env"] = append(env, variables(jobName(&req.Run), plain, secret)...)
 	spec["containers"] = containers
-	return nil
 }
 
 var pullPolicies = map[job.Pull]string{job.PullAlways: "Always", job.PullMissing: "IfNotPresent", job.PullNever: "Never"}

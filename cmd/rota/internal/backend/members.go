@@ -80,8 +80,8 @@ func (b *Backend) absent() map[string]job.Outage {
 }
 
 // tolerated returns how many more members may be lost before the cluster stops dispatching; -1 if it has stopped, nil if unknown.
-// quorate says that the store has just answered a linearizable read. Only a majority can answer it, so the majority is not lost, even
-// if this replica has not heard of some members yet.
+// quorate says that the store has just answered a linearizable read. Only a majority can answer it, so the majority is not lost,
+// even if this replica has not heard of some members yet.
 func (b *Backend) tolerated(members []api.MemberView, store *api.StoreView, quorate bool) *int {
 	least := -1
 	if quorate {

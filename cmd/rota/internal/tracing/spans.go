@@ -23,7 +23,9 @@ func (t *Tracer) Decided(d job.Decision, a job.Applied, began, sent time.Time) {
 		t.gaveUp(run)
 	}
 	term := attribute.Int64("rota.term", run.Term)
-	decide := t.record(run, span{name: "decide", from: began, to: now, state: run.State, reason: run.Reason, attrs: []attribute.KeyValue{term}})
+	decide := t.record(run, span{
+		name: "decide", from: began, to: now, state: run.State, reason: run.Reason, attrs: []attribute.KeyValue{term},
+	})
 	t.record(run, span{name: "commit", parent: decide, kind: trace.SpanKindClient, from: sent, to: now,
 		attrs: []attribute.KeyValue{term, attribute.Int64("rota.revision", a.Rev)}})
 	t.ended(run)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -45,8 +46,8 @@ func (t *Tracer) TraceID(run *job.Run) string {
 // sampled asks the sampler about the trace of a run. Each process gets the same answer, because samplers use only the trace's id.
 func (t *Tracer) sampled(run *job.Run) bool {
 	ids := run.TraceIDs()
-	_, root := t.tracer.Start(withIDs(ids.Trace, ids.Run), "run") // never ends, so it is never sent
-	return root.SpanContext().IsSampled()
+	_, root := t.tracer.Start(withIDs(ids.Trace, ids.Run), "run") //nolint:spancheck // it never ends, so it is never sent
+	return root.SpanContext().IsSampled()                         //nolint:spancheck // see above
 }
 
 // span is one span of a run.
@@ -81,7 +82,7 @@ func (t *Tracer) record(run *job.Run, spans ...span) (last trace.SpanID) {
 				TraceID: ids.Trace, SpanID: parent, TraceFlags: trace.FlagsSampled,
 			}))
 		}
-		attrs := append(s.attrs, attribute.String("rota.job", run.Job), attribute.String("rota.run", run.Name()))
+		attrs := append(slices.Clone(s.attrs), attribute.String("rota.job", run.Job), attribute.String("rota.run", run.Name()))
 		if s.state != "" {
 			attrs = append(attrs, attribute.String("rota.state", string(s.state)))
 		}
