@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -108,6 +109,16 @@ func (e *engine) wait(ctx context.Context, id string) error {
 		return fmt.Errorf("wait for container: %w", err)
 	}
 	return nil
+}
+
+// breaks reports whether the engine ends a connection before ctx ends. It does if it stops or dies, however soon it starts again.
+func (e *engine) breaks(ctx context.Context) bool {
+	resp, err := e.open(ctx, http.MethodGet, "/events", nil, nil, "")
+	if err == nil {
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	return ctx.Err() == nil && !refused(err)
 }
 
 // hasImage reports whether the engine has the image.

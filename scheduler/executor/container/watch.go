@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -31,22 +32,29 @@ func (w *watch) inspect(ctx context.Context) (state, error) {
 const causePause = 2 * time.Second
 
 // final returns s, the state of a container that has ended. If a signal ended it, final finds out why. A removal kills a container
-// first: then the error has the status 404. An engine that stops kills its containers first, and then does not answer.
+// first: then the error has the status 404. An engine that stops kills its containers first, and then ends its connections.
 func (w *watch) final(ctx context.Context, s state) (state, error) {
 	killed := s.State.ExitCode == exitSignal+9 || s.State.ExitCode == exitSignal+15
-	if !killed || w.causeKnown || s.State.OOMKilled {
+	if !killed || w.causeKnown || w.engineLost || s.State.OOMKilled {
 		return s, nil
 	}
-	for began := time.Now(); !w.engineLost && time.Since(began) < causePause && sleep(ctx, pollPause) == nil; {
+	ctx, cancel := context.WithTimeout(ctx, causePause)
+	broken := make(chan bool, 1)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { broken <- w.engine.breaks(ctx) })
+	for {
 		again, err := w.engine.inspect(ctx, w.id)
-		switch {
-		case hasStatus(err, http.StatusNotFound), err == nil && (again.State.Status == "removing" || again.State.Status == "dead"):
+		if hasStatus(err, http.StatusNotFound) || err == nil && (again.State.Status == "removing" || again.State.Status == "dead") {
 			return state{}, &apiError{status: http.StatusNotFound, text: "container is removed"}
-		case err != nil && !refused(err):
-			w.engineLost = true
+		}
+		select {
+		case w.engineLost = <-broken:
+			return s, nil
+		case <-time.After(pollPause):
 		}
 	}
-	return s, nil
 }
 
 // end returns the last state of the container after it has ended. It waits again if the engine restarts. It returns an error with
