@@ -88,6 +88,7 @@ func (s *Server) authorized(doc huma.API, o operation) func(huma.Context, func(h
 			next(ctx)
 			return
 		}
+		s.countRefusal(status)
 		if status == http.StatusUnauthorized {
 			ctx.SetHeader("WWW-Authenticate", challenge)
 		}
@@ -137,6 +138,7 @@ func (s *Server) decideOn(ctx context.Context, right auth.Right, on auth.Object)
 // require returns an error if the caller of a request lacks a right over a job.
 func (s *Server) require(ctx context.Context, right auth.Right, name string) error {
 	if status, detail := s.decide(ctx, right, name); status != 0 {
+		s.countRefusal(status)
 		return huma.NewError(status, detail)
 	}
 	return nil
@@ -182,6 +184,7 @@ func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawM
 		labels[key] = string(value)
 	}
 	if status, detail := s.decideOn(ctx, right, auth.Object{Job: name, Labels: labels}); status != 0 {
+		s.countRefusal(status)
 		return huma.NewError(status, detail)
 	}
 	if len(next.Notify) > 0 && next.Notify[0] == '{' { // it has URLs, to which the leader sends

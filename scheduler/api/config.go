@@ -25,6 +25,9 @@ type Config struct {
 	// Observe allows every request. Requests that would be refused are logged.
 	Observe bool
 
+	// Refused is called for each refused request, with the reason, such as RefusedHost; nil: nothing counts them.
+	Refused func(reason string)
+
 	Version VersionView
 
 	// Page makes the handler of the page for people; nil: this process has none. The page acts only through operations.

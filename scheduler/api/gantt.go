@@ -120,6 +120,7 @@ func (s *Server) readGantt(ctx context.Context, in *struct {
 	}
 	if in.Job != "" {
 		if status, detail := s.decide(ctx, auth.Read, in.Job); status != 0 {
+			s.countRefusal(status)
 			return nil, huma.NewError(status, detail)
 		}
 	}

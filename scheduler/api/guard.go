@@ -90,6 +90,7 @@ func (s *Server) sameSite(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := protection.Check(r); err != nil {
+			s.refused(RefusedOrigin)
 			writeProblem(w, http.StatusForbidden, fmt.Sprintf("a page of %s may not change anything here", r.Header.Get("Origin")))
 			return
 		}

@@ -54,8 +54,35 @@ func (f *refusals) next(r *http.Request) (skipped int, line bool) {
 	return skipped, true
 }
 
-// logRefusal logs a refused proof of identity, unless its client has had many lines.
+// The reasons of refused requests, as Config.Refused gets them.
+const (
+	RefusedIdentity = "identity" // a wrong proof of identity; the request then continues as an anonymous one
+	RefusedNobody   = "nobody"   // no proof of identity
+	RefusedRight    = "right"    // the caller lacks the right
+	RefusedHost     = "host"     // the header Host has a foreign name
+	RefusedOrigin   = "origin"   // a page of another site
+	RefusedRate     = "rate"     // too many changes by one client
+)
+
+// refused counts a refused request.
+func (s *Server) refused(reason string) {
+	if s.cfg.Refused != nil {
+		s.cfg.Refused(reason)
+	}
+}
+
+// countRefusal counts a request that was refused with a status for lack of a right.
+func (s *Server) countRefusal(status int) {
+	if status == http.StatusUnauthorized {
+		s.refused(RefusedNobody)
+		return
+	}
+	s.refused(RefusedRight)
+}
+
+// logRefusal counts a refused proof of identity, and logs it unless its client has had many lines.
 func (s *Server) logRefusal(r *http.Request, message string, err error) {
+	s.refused(RefusedIdentity)
 	if skipped, line := s.refusals.next(r); line {
 		s.log.Warn(message, "err", err, "remote", r.RemoteAddr, "path", r.URL.Path, "skipped", skipped)
 	}

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
 func TestRefusalsDoNotFillTheLog(t *testing.T) {
@@ -37,5 +40,34 @@ func TestRefusalsDoNotFillTheLog(t *testing.T) {
 	log.Reset()
 	if ask("192.0.2.2:1"); strings.Count(log.String(), "wrong proof") != 1 {
 		t.Error("the refusal of another client has no line")
+	}
+}
+
+func TestRefusalsAreCountedByReason(t *testing.T) {
+	b := &bearer{}
+	viewer := "Bearer " + b.give(t, auth.Viewer)
+	var mu sync.Mutex
+	var got []string
+	srv := serve(t, guarded().backend(), func(c *api.Config) {
+		c.Auth, c.Refused = b, func(reason string) { mu.Lock(); defer mu.Unlock(); got = append(got, reason) }
+	})
+	for _, test := range []struct {
+		method, path string
+		headers      []string
+		want         []string
+	}{
+		{"GET", "/v1/jobs", []string{"Authorization", viewer}, nil},
+		{"GET", "/v1/jobs", nil, []string{api.RefusedNobody}},
+		{"GET", "/v1/jobs", []string{"Authorization", viewer + "x"}, []string{api.RefusedIdentity, api.RefusedNobody}},
+		{"POST", "/v1/jobs/in-http/pause", []string{"Authorization", viewer}, []string{api.RefusedRight}},
+		{"GET", "/v1/jobs", []string{"Host", "evil.example"}, []string{api.RefusedHost}},
+		{"POST", "/v1/jobs/in-http/pause", []string{"Origin", "https://evil.example"}, []string{api.RefusedOrigin}},
+	} {
+		ask(t, srv, test.method, test.path, "", test.headers...)
+		if mu.Lock(); !slices.Equal(got, test.want) {
+			t.Errorf("%s %s %q: counted %q, want %q", test.method, test.path, test.headers, got, test.want)
+		}
+		got = nil
+		mu.Unlock()
 	}
 }

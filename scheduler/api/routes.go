@@ -109,6 +109,7 @@ func (s *Server) metrics() http.Handler {
 				status, detail = http.StatusUnauthorized, "say who you are: send a token as Authorization: Bearer, or a client certificate"
 				w.Header().Set("WWW-Authenticate", challenge)
 			}
+			s.countRefusal(status)
 			writeProblem(w, status, detail)
 			return
 		}

@@ -37,6 +37,7 @@ type Metrics struct {
 	executing prometheus.Gauge
 	unsent    prometheus.Gauge
 	refused   *prometheus.CounterVec // by bound
+	rejected  *prometheus.CounterVec // by reason
 	delivered *prometheus.CounterVec // by result
 	uploading prometheus.Gauge
 	uploadErr prometheus.Gauge
@@ -98,6 +99,9 @@ func New(from Sources) *Metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_submissions_refused_total", Help: "Submissions and definitions refused here, by the bound that is reached.",
 		}, []string{"bound"}),
+		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rota_requests_refused_total", Help: "Requests that this process refused to their caller, by reason.",
+		}, []string{"reason"}),
 		delivered: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_hook_deliveries_total", Help: "Requests to hooks that this replica answered, by result.",
 		}, []string{"result"}),
@@ -113,7 +117,7 @@ func New(from Sources) *Metrics {
 			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
 	}
 	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
-		m.decisions, m.refused, m.delivered, m.uploading, m.uploadErr,
+		m.decisions, m.refused, m.rejected, m.delivered, m.uploading, m.uploadErr,
 		m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(gauges(from)...)
@@ -261,6 +265,9 @@ func (m *Metrics) Uploads(waiting int, failing bool) {
 		m.uploadErr.Set(1)
 	}
 }
+
+// Rejected counts a request whose caller may not make it, by the reason.
+func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }
 
 // Delivered counts a request to a hook by its result.
 func (m *Metrics) Delivered(result string) { m.delivered.WithLabelValues(result).Inc() }
