@@ -71,9 +71,15 @@ func TestIncidentsAreTold(t *testing.T) {
 		n.Start()
 	}
 	c.WaitReady()
-	Await(t, 20*time.Second, "somebody leads", func() bool { return c.view(leader).Leader != nil })
+	var regained time.Time
+	Await(t, 20*time.Second, "somebody leads", func() bool {
+		l := c.view(leader).Leader
+		if l != nil {
+			regained = l.Since
+		}
+		return l != nil
+	})
 	over()
-	regained := c.view(leader).Leader.Since
 	c.told(c.Replicas(), "The majority was lost at (T) and regained at T", lost)
 	c.told(c.Replicas(), "No leader from T to (T)", regained)
 	Await(t, 20*time.Second, "rota runs shows the missed slots", func() bool {
