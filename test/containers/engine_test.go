@@ -76,6 +76,8 @@ func (d *dockerd) run(name string, args ...string) *exec.Cmd {
 	defer log.Close()
 	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = log, log
+	// An engine without a bridge removes docker0, which belongs to the engine of this machine.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if err := cmd.Start(); err != nil {
 		missing(d.t, "start %s: %v", name, err)
 	}
