@@ -18,11 +18,12 @@ type runsOutput struct {
 }
 
 // missedRanges returns the ranges of slots that were skipped without a record for each, oldest first, in the time of the runs.
-// more says that there are earlier runs, which are not shown. A list by states or labels has no ranges, and a server without a
-// timeline has none.
-func missedRanges(ctx context.Context, cl *client.Client, f client.RunFilter, runs []api.RunView, more bool) []timeline.Entry {
+// more says that there are earlier runs, which are not shown. A list by states or labels has no ranges.
+func missedRanges(
+	ctx context.Context, cl *client.Client, f client.RunFilter, runs []api.RunView, more bool,
+) ([]timeline.Entry, error) {
 	if f.Selector != "" || len(f.States) > 0 && !slices.Contains(f.States, job.Skipped) {
-		return nil
+		return nil, nil
 	}
 	since := f.Since
 	switch {
@@ -32,12 +33,9 @@ func missedRanges(ctx context.Context, cl *client.Client, f client.RunFilter, ru
 		since = time.Unix(0, 0).UTC().Format(time.RFC3339)
 	}
 	line, err := cl.Timeline(ctx, since, f.Job)
-	if err != nil {
-		return nil
-	}
 	return slices.DeleteFunc(line.Entries, func(e timeline.Entry) bool {
 		return e.Run != "" || e.Kind != timeline.KindMissed && e.Kind != timeline.KindSkipped
-	})
+	}), err
 }
 
 // writeMissed writes ranges of slots that have no runs.

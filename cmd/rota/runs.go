@@ -50,7 +50,9 @@ func newRunsCommand(c *cli) *cobra.Command {
 			}
 			list := runsOutput{RunList: api.RunList{Runs: runs}}
 			if c.forPeople() || c.wholeDocument() { // the other formats print the items of a document's only list
-				list.Missed = missedRanges(ctx, cl, filter, runs, more)
+				if list.Missed, err = missedRanges(ctx, cl, filter, runs, more); err != nil {
+					c.printErr("note: slots without runs are not shown: %v", err)
+				}
 			}
 			return c.print(list, func(p *page) {
 				writeRuns(p, runs)

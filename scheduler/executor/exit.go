@@ -10,8 +10,9 @@ import (
 // Exit codes that shells and sysexits.h give a meaning.
 const (
 	exitTempFail   = 75
-	exitCannotExec = 126
-	exitNotFound   = 127
+	ExitCannotExec = 126
+	ExitNotFound   = 127
+	ExitSignal     = 128 // plus the number of the signal that ended the program
 )
 
 // ExitOutcome returns the outcome of a program that exited by itself with a code. success lists the codes that mean success;
@@ -23,9 +24,9 @@ func ExitOutcome(code int, success []int) job.Outcome {
 		o.State, o.Retry = job.Succeeded, false
 	case code == exitTempFail:
 		o.Reason = "exit code 75: asks for a retry"
-	case code == exitCannotExec:
+	case code == ExitCannotExec:
 		o.Reason, o.Retry = "exit code 126: command cannot be executed", false
-	case code == exitNotFound:
+	case code == ExitNotFound:
 		o.Reason, o.Retry = "exit code 127: command not found", false
 	case code == 0:
 		o.Reason = "exit code 0, which is not in success_codes"

@@ -13,7 +13,7 @@ import (
 const inputPrefix = "ROTA_INPUT_"
 
 // Variables returns the environment variables that describe the attempt to a program: the attempt itself, its parameters and the
-// outputs of its parents. A job cannot set them itself. A variable without a value, such as ROTA_PAYLOAD without a payload, is
+// outputs of its parents. Job files cannot set them. A variable without a value, such as ROTA_PAYLOAD without a payload, is
 // missing.
 func (r *Request) Variables() map[string]string {
 	env := make(map[string]string)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/cluster"
 )
 
 // TestOneContainerOfARun leaves containers behind as killed workers do, and begins further attempts.
@@ -31,7 +32,7 @@ func TestOneContainerOfARun(t *testing.T) {
 	killed := func(r executor.Request) {
 		t.Helper()
 		w := startWorkerProcess(t, d, r)
-		await(t, 20*time.Second, "the container works", func() bool { return notes()[0] != "" })
+		cluster.Await(t, 20*time.Second, "the container works", func() bool { return notes()[0] != "" })
 		w.kill()
 	}
 
@@ -54,7 +55,7 @@ func TestOneContainerOfARun(t *testing.T) {
 	t.Run("adopted after it ended", func(t *testing.T) {
 		r := first("ended/1", "exit:3")
 		killed(r)
-		await(t, 20*time.Second, "it has ended", func() bool { return len(d.running()) == 0 })
+		cluster.Await(t, 20*time.Second, "it has ended", func() bool { return len(d.running()) == 0 })
 		_, done := begin(t, newExecutor(d, "w2"), next(r, job.Lost))
 		if o := wait(t, done); o.State != job.Failed || o.Reason != "exit code 3" || len(notes()) != 1 {
 			t.Errorf("got %+v, notes %q", o, notes())
@@ -81,7 +82,7 @@ func TestOneContainerOfARun(t *testing.T) {
 		hurry := make(chan struct{})
 		r.Hurry = hurry
 		end, done := begin(t, newExecutor(d, "w1"), r)
-		await(t, 20*time.Second, "the container works", func() bool { return notes()[0] != "" })
+		cluster.Await(t, 20*time.Second, "the container works", func() bool { return notes()[0] != "" })
 		close(hurry)
 		end(executor.ErrFenced)
 		began := time.Now()

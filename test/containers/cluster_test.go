@@ -50,14 +50,14 @@ func TestAWorkerIsKilledWhileAContainerRuns(t *testing.T) {
 			t.Fatalf("got %d and %q", code, out)
 		}
 	}
-	await(t, 30*time.Second, "both work", func() bool { return lines(ledger+"/again") == 1 && lines(ledger+"/once") == 1 })
+	cluster.Await(t, 30*time.Second, "both work", func() bool { return lines(ledger+"/again") == 1 && lines(ledger+"/once") == 1 })
 	w.Kill()
 	if n := len(d.running()); n != 2 {
 		t.Fatalf("%d containers run after the worker was killed, want 2", n)
 	}
 	w.Start()
 	ended := func(name string) (run job.Run) {
-		await(t, time.Minute, name+" ends", func() bool {
+		cluster.Await(t, time.Minute, name+" ends", func() bool {
 			runs := c.Recorder.Runs(name)
 			for _, run = range runs {
 			}
@@ -76,7 +76,7 @@ func TestAWorkerIsKilledWhileAContainerRuns(t *testing.T) {
 	if r := ended("once"); r.State != job.Lost {
 		t.Errorf("once is %s: %s", r.State, r.Reason)
 	}
-	await(t, time.Minute, "all containers are removed", func() bool { return len(d.all()) == 0 })
+	cluster.Await(t, time.Minute, "all containers are removed", func() bool { return len(d.all()) == 0 })
 	for _, name := range []string{"again", "once"} {
 		if n := lines(filepath.Join(ledger, name)); n != 1 {
 			t.Errorf("%s worked %d times", name, n)

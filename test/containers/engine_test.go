@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/cluster"
 )
 
 // toyImage is the image of the program toy.
@@ -107,7 +109,7 @@ func (d *dockerd) start() {
 	}, d.flags...)...)
 	d.ended = make(chan struct{})
 	go func() { defer close(d.ended); _ = d.cmd.Wait() }()
-	await(d.t, 60*time.Second, "the engine answers", func() bool {
+	cluster.Await(d.t, 60*time.Second, "the engine answers", func() bool {
 		select {
 		case <-d.ended:
 			text, _ := os.ReadFile(d.dir + "/log")
@@ -196,14 +198,5 @@ func (d *dockerd) importToy() {
 	defer resp.Body.Close()
 	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK || bytes.Contains(text, []byte(`"error"`)) {
 		d.t.Fatalf("import toy: %s %s", resp.Status, text)
-	}
-}
-
-func await(t *testing.T, limit time.Duration, what string, f func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(limit); !f(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", limit, what)
-		}
 	}
 }

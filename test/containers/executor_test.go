@@ -15,6 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/container"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/cluster"
 )
 
 // sink collects output.
@@ -142,7 +143,7 @@ func TestACanceledContainerIsRemoved(t *testing.T) {
 	d := startEngine(t)
 	r := attempt("cancel/1", "polite", "say:ready", "sleep:1m")
 	end, done := begin(t, newExecutor(d, "w1"), r)
-	await(t, 20*time.Second, "output comes while it runs", func() bool { return strings.Contains(fmt.Sprint(r.Output), "ready") })
+	cluster.Await(t, 20*time.Second, "output comes while it runs", func() bool { return strings.Contains(fmt.Sprint(r.Output), "ready") })
 	end(fmt.Errorf("%w: by ann", executor.ErrCanceled))
 	if o := wait(t, done); o.State != job.Canceled || o.Reason != "canceled: by ann, ended by SIGTERM" {
 		t.Errorf("got %+v", o)
@@ -158,28 +159,35 @@ func TestContainersStayUntilTheirOutcomeIsStored(t *testing.T) {
 	r := attempt("stay/1", "say:hello")
 	r.Run.State = job.Running
 	var mu sync.Mutex
-	record := r.Run
+	record, asked := r.Run, 0 // asked counts how often a sweep read the record of stay/1
+	sweeps := func() int { mu.Lock(); defer mu.Unlock(); return asked }
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop()
 	wg.Go(func() {
-		_ = e.Sweep(ctx, func(context.Context, string, string) (job.Run, error) {
+		_ = e.Sweep(ctx, func(_ context.Context, _, id string) (job.Run, error) {
 			mu.Lock()
 			defer mu.Unlock()
+			if id == r.Run.ID {
+				asked++
+			}
 			return record, nil
 		}, hclog.NewNullLogger())
 	})
-	_, done := begin(t, e, r)
-	wait(t, done)
-	time.Sleep(2 * time.Second) // a sweep comes a second after the end
-	if n := len(d.all()); n != 1 {
-		t.Errorf("%d containers before the outcome is stored, want 1", n)
+	for _, each := range []executor.Request{r, attempt("stay/2", "say:hello")} { // the second sweep begins after the first one has ended
+		_, done := begin(t, e, each)
+		wait(t, done)
+		before := sweeps()
+		cluster.Await(t, 10*time.Second, "a sweep finds the container", func() bool { return sweeps() > before })
+	}
+	if n := len(d.all()); n != 2 {
+		t.Errorf("%d containers before their outcomes are stored, want 2", n)
 	}
 	mu.Lock()
 	record.State = job.Succeeded
 	mu.Unlock()
-	_, done = begin(t, e, attempt("other/1", "say:hello")) // its end starts a sweep
+	_, done := begin(t, e, attempt("other/1", "say:hello")) // its end starts a sweep
 	wait(t, done)
-	await(t, 10*time.Second, "both are removed", func() bool { return len(d.all()) == 0 })
+	cluster.Await(t, 10*time.Second, "all are removed", func() bool { return len(d.all()) == 0 })
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 	cfg := container.Config{Socket: r.Socket, Cluster: "test", Worker: "w1"}
 	container.New(cfg, time.Now).Execute(context.Background(), executor.Request{Run: r.Run, Spec: r.Spec, Output: io.Discard})
-	time.Sleep(time.Hour) // until it is killed
+	_ = syscall.Pause() // until it is killed
 }
 
 type workerProcess struct {

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/cluster"
 )
 
 func TestAContainerRemovedByHand(t *testing.T) {
 	d := startEngine(t)
 	_, done := begin(t, newExecutor(d, "w1"), attempt("removed/1", "sleep:1m"))
-	await(t, 20*time.Second, "it runs", func() bool { return len(d.running()) == 1 })
+	cluster.Await(t, 20*time.Second, "it runs", func() bool { return len(d.running()) == 1 })
 	name := d.running()[0]
 	d.docker("rm", "--force", name)
 	if o := wait(t, done); o.State != job.Failed || o.Reason != "container "+name+" was removed while it ran" || !o.Retry {
@@ -26,7 +27,7 @@ func TestTheEngineRestarts(t *testing.T) {
 		d := startEngine(t, "--live-restore")
 		r := attempt("live/1", "count:500", "output:n=1")
 		_, done := begin(t, newExecutor(d, "w1"), r)
-		await(t, 20*time.Second, "it prints", func() bool { return strings.Contains(fmt.Sprint(r.Output), "line 20\n") })
+		cluster.Await(t, 20*time.Second, "it prints", func() bool { return strings.Contains(fmt.Sprint(r.Output), "line 20\n") })
 		d.stop(syscall.SIGKILL)
 		d.start()
 		if o := wait(t, done); o.State != job.Succeeded || o.Outputs["n"] != "1" {
@@ -44,7 +45,7 @@ func TestTheEngineRestarts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := startEngine(t)
 			_, done := begin(t, newExecutor(d, "w1"), attempt("dead/1", "ignore", "sleep:1m"))
-			await(t, 20*time.Second, "it runs", func() bool { return len(d.running()) == 1 })
+			cluster.Await(t, 20*time.Second, "it runs", func() bool { return len(d.running()) == 1 })
 			d.stop(signal)
 			d.start()
 			if o := wait(t, done); o.State != job.Lost || !strings.HasPrefix(o.Reason, "container ended when Docker's engine stopped") {

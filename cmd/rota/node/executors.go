@@ -63,15 +63,6 @@ func (n *Node) executors(groups *cgroups.Tree, background starter) (set *executo
 			return containers.Sweep(ctx, n.store.Run, n.log.Named("containers"))
 		})
 	}
-	for _, kind := range job.WorkerKinds() {
-		if slices.Contains(n.set.Worker.Kinds, kind) {
-			continue
-		}
-		refuses := executor.Refusal("worker.kinds of this worker does not name " + kind)
-		if kinds[kind] = refuses; kind == "command" {
-			kinds["shell"] = refuses
-		}
-	}
 	end = requests.Close
 	if slices.Contains(n.set.Worker.Kinds, "kubernetes") {
 		jobs, closeJobs, err := n.kubernetes(policy)
@@ -80,6 +71,15 @@ func (n *Node) executors(groups *cgroups.Tree, background starter) (set *executo
 		}
 		kinds["kubernetes"] = jobs
 		end = func() { requests.Close(); closeJobs() }
+	}
+	for _, kind := range job.WorkerKinds() {
+		if slices.Contains(n.set.Worker.Kinds, kind) {
+			continue
+		}
+		refuses := executor.Refusal("worker.kinds of this worker does not name " + kind)
+		if kinds[kind] = refuses; kind == "command" {
+			kinds["shell"] = refuses
+		}
 	}
 	return executor.NewSet(kinds, n.now), end, nil
 }

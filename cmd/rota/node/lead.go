@@ -2,12 +2,9 @@ package node
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/rota-scheduler/rota/cmd/rota/internal/backend"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/notices"
@@ -42,25 +39,13 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 			Store: n.store, Mirror: n.mirror, Services: n.services, Observer: n.metrics, Now: n.now, Addr: n.publicURL(),
 		}, term, n.log)
 	})
-	wg.Go(func() { notices.Beat(ctx, n.set.Notify.Ping, n.services, n.dispatches, n.log.Named("ping")) })
+	wg.Go(func() { notices.Beat(ctx, n.set.Notify.Ping, n.services, n.backend.Dispatches, n.log.Named("ping")) })
 	wg.Go(func() { n.sweepOrders(ctx, term) })
 	wg.Go(func() { n.sweepPast(ctx, term) })
 	wg.Go(func() { n.recordEvents(ctx, term, since, led) })
 	wg.Go(func() { n.sweepAudit(ctx, term) })
 	n.clocks.StartTerm()
 	return n.scheduler.Lead(ctx, term)
-}
-
-// dispatches returns why this replica does not dispatch in time; nil if it does.
-func (n *Node) dispatches() error {
-	st := n.scheduler.Status()
-	if st.Term == 0 {
-		return errors.New("not dispatching yet")
-	}
-	if late := st.Behind(n.now()); late > backend.MaxBehind {
-		return fmt.Errorf("dispatching is %v late", late.Round(time.Second))
-	}
-	return nil
 }
 
 // sweepEvery is how often the leader removes old events, and tombstones that already existed at the last sweep.

@@ -19,13 +19,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Exit codes that shells give a meaning.
-const (
-	exitCannotExec = 126
-	exitNotFound   = 127
-	exitSignal     = 128
-)
-
 // exitOutcome returns the outcome of a program's exit. success lists the exit codes that mean success; nil: 0. A program that a
 // signal ended never succeeds. s is nil if the status was lost, because the program that contains the worker reaps all its
 // children.
@@ -40,7 +33,7 @@ func exitOutcome(s *os.ProcessState, success []int) job.Outcome {
 	case !ok:
 		o.Reason = "exit status is unknown: " + s.String()
 	case status.Signaled():
-		code := exitSignal + int(status.Signal())
+		code := executor.ExitSignal + int(status.Signal())
 		o.Exit, o.Reason = &code, "killed by "+signalName(status.Signal())
 		if status.Signal() == syscall.SIGKILL {
 			o.Reason += " (out of memory?)"
@@ -110,14 +103,15 @@ func startError(prog program, err error) error {
 	name := prog.argv[0]
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // the file exists, so the interpreter in its first line does not
-		return &permanentError{exitNotFound, fmt.Sprintf("start %s: the interpreter that it names is not there", name)}
+		return &permanentError{executor.ExitNotFound, fmt.Sprintf("start %s: the interpreter that it names is not there", name)}
 	case errors.Is(err, fs.ErrPermission):
-		return &permanentError{exitCannotExec, fmt.Sprintf("start %s: permission denied%s", name, prog.user.denied())}
+		return &permanentError{executor.ExitCannotExec, fmt.Sprintf("start %s: permission denied%s", name, prog.user.denied())}
 	case errors.Is(err, syscall.ENOEXEC):
-		return &permanentError{exitCannotExec, fmt.Sprintf("start %s: neither a program for this machine nor a script with #!", name)}
+		text := fmt.Sprintf("start %s: neither a program for this machine nor a script with #!", name)
+		return &permanentError{executor.ExitCannotExec, text}
 	case errors.Is(err, syscall.E2BIG):
 		text := fmt.Sprintf("start %s: arguments and environment, which include the payload, are too large", name)
-		return &permanentError{exitCannotExec, text}
+		return &permanentError{executor.ExitCannotExec, text}
 	}
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
@@ -146,7 +140,7 @@ func checkDir(dir string) error {
 // of the program.
 func lookup(name, dir string, env []string) (string, error) {
 	if name == "" {
-		return "", &permanentError{exitNotFound, "command is empty"}
+		return "", &permanentError{executor.ExitNotFound, "command is empty"}
 	}
 	if strings.Contains(name, "/") {
 		path := name
@@ -168,14 +162,14 @@ func lookup(name, dir string, env []string) (string, error) {
 		switch h := (*permanentError)(nil); {
 		case !errors.As(err, &h):
 			unknown = cmp.Or(unknown, err)
-		case h.code == exitCannotExec:
+		case h.code == executor.ExitCannotExec:
 			denied = cmp.Or(denied, err)
 		}
 	}
 	if err := cmp.Or(unknown, denied); err != nil {
 		return "", err
 	}
-	return "", &permanentError{exitNotFound, fmt.Sprintf("command %s not found in PATH", name)}
+	return "", &permanentError{executor.ExitNotFound, fmt.Sprintf("command %s not found in PATH", name)}
 }
 
 // executable returns an error if the file at path cannot be executed.
@@ -183,15 +177,15 @@ func executable(name, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return &permanentError{exitNotFound, fmt.Sprintf("command %s not found", name)}
+		return &permanentError{executor.ExitNotFound, fmt.Sprintf("command %s not found", name)}
 	case errors.Is(err, fs.ErrPermission):
-		return &permanentError{exitCannotExec, fmt.Sprintf("command %s: permission denied", name)}
+		return &permanentError{executor.ExitCannotExec, fmt.Sprintf("command %s: permission denied", name)}
 	case err != nil: // for example, a file server does not answer
 		return fmt.Errorf("look for command %s: %w", name, err)
 	case info.IsDir():
-		return &permanentError{exitCannotExec, fmt.Sprintf("command %s is a directory", name)}
+		return &permanentError{executor.ExitCannotExec, fmt.Sprintf("command %s is a directory", name)}
 	case info.Mode()&0o111 == 0:
-		return &permanentError{exitCannotExec, fmt.Sprintf("command %s is not executable", name)}
+		return &permanentError{executor.ExitCannotExec, fmt.Sprintf("command %s is not executable", name)}
 	}
 	return nil
 }

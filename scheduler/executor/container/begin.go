@@ -76,7 +76,7 @@ func (e *Executor) adopt(ctx context.Context, req *executor.Request, out io.Writ
 // adoptable reports whether the attempt may continue with a container.
 func (e *Executor) adoptable(req *executor.Request, s *state) bool {
 	attempt, ok := owner(e.cfg.Cluster, req.Run.Name(), s.Name)
-	if !ok || !s.began() || !s.State.Running && s.State.ExitCode >= exitSignal {
+	if !ok || !s.began() || !s.State.Running && s.State.ExitCode >= executor.ExitSignal {
 		return false
 	}
 	if attempt == req.Run.Attempt {

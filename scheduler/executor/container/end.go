@@ -14,15 +14,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// exitSignal plus the number of a signal is the exit code of a program that the signal killed.
-const exitSignal = 128
-
-// The exit codes that shells give to programs that cannot be started.
-const (
-	exitCannotExec = 126
-	exitNotFound   = 127
-)
-
 // outcome returns the outcome of a container that has ended by itself. engineLost says that the engine was away in between.
 func outcome(req *executor.Request, s *state, engineLost bool) job.Outcome {
 	code := s.State.ExitCode
@@ -34,11 +25,11 @@ func outcome(req *executor.Request, s *state, engineLost bool) job.Outcome {
 		if r := req.Spec.Resources; r != nil && r.Memory > 0 {
 			o.Reason += fmt.Sprintf(" (limit %v)", r.Memory)
 		}
-	case engineLost && code >= exitSignal:
+	case engineLost && code >= executor.ExitSignal:
 		o.State, o.Retry = job.Lost, true
 		o.Reason = fmt.Sprintf("container ended when Docker's engine stopped (exit code %d)", code)
-	case code > exitSignal && code <= exitSignal+64:
-		o.Reason = fmt.Sprintf("exit code %d: killed by signal %d", code, code-exitSignal)
+	case code > executor.ExitSignal && code <= executor.ExitSignal+64:
+		o.Reason = fmt.Sprintf("exit code %d: killed by signal %d", code, code-executor.ExitSignal)
 	}
 	return o
 }
@@ -59,9 +50,9 @@ func failure(err error) job.Outcome {
 		code := 0
 		switch text := err.Error(); {
 		case strings.Contains(text, "executable file not found"), strings.Contains(text, "no such file or directory"):
-			code = exitNotFound
+			code = executor.ExitNotFound
 		case strings.Contains(text, "permission denied"):
-			code = exitCannotExec
+			code = executor.ExitCannotExec
 		default:
 			return o
 		}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
 )
 
 // watch waits for the end of one container.
@@ -34,7 +36,7 @@ const causePause = 2 * time.Second
 // final returns s, the state of a container that has ended. If a signal ended it, final finds out why. A removal kills a container
 // first: then the error has the status 404. An engine that stops kills its containers first, and then ends its connections.
 func (w *watch) final(ctx context.Context, s state) (state, error) {
-	killed := s.State.ExitCode == exitSignal+9 || s.State.ExitCode == exitSignal+15
+	killed := s.State.ExitCode == executor.ExitSignal+9 || s.State.ExitCode == executor.ExitSignal+15
 	if !killed || w.causeKnown || w.engineLost || s.State.OOMKilled {
 		return s, nil
 	}

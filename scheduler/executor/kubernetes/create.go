@@ -126,7 +126,8 @@ func (a *attempt) removeEarlier(ctx context.Context) error {
 	return nil
 }
 
-// persist calls do until it succeeds, until the API server refuses it, or until ctx ends. ErrNotFound is returned as it is.
+// persist calls do until it succeeds, the API server refuses it, or ctx ends. It does not repeat a call after ErrNotFound, and
+// returns that error unchanged.
 func (a *attempt) persist(ctx context.Context, do func(context.Context) error) error {
 	for wait := firstPoll; ; wait = min(2*wait, lastPoll) {
 		err := do(ctx)

@@ -22,7 +22,9 @@ type follower struct {
 	path string // of the pod
 	out  io.Writer
 	req  *executor.Request
-	last time.Time // of the last line that was copied
+
+	last time.Time // the latest time of a line that was copied
+	same int       // how many lines with the time last were copied
 }
 
 // follow copies the log until ended is closed and the log has no more lines, or until ctx ends. It calls wake whenever the stream
@@ -61,8 +63,9 @@ func (f *follower) copy(ctx context.Context) error {
 	}
 	defer stream.Close()
 	r := bufio.NewReaderSize(f.req.ReportReads(stream), 32<<10)
+	known := resumption{f.last, f.same}
 	for {
-		if err := f.line(r); err != nil {
+		if err := f.line(r, &known); err != nil {
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
@@ -71,17 +74,35 @@ func (f *follower) copy(ctx context.Context) error {
 	}
 }
 
+// resumption says which lines at the beginning of a stream were copied before. Several lines may have the same time.
+type resumption struct {
+	until time.Time // earlier lines were copied
+	same  int       // so many lines with this time were copied
+}
+
+// has reports whether the line with a time was copied before.
+func (k *resumption) has(at time.Time) bool {
+	if at.Equal(k.until) && k.same > 0 {
+		k.same--
+		return true
+	}
+	return at.Before(k.until)
+}
+
 // line copies one line, which begins with its time, unless it was copied before.
-func (f *follower) line(r *bufio.Reader) error {
+func (f *follower) line(r *bufio.Reader, known *resumption) error {
 	stamp, err := r.ReadString(' ')
 	if err != nil {
 		return err
 	}
 	skip := false
 	if at, err := time.Parse(time.RFC3339Nano, stamp[:len(stamp)-1]); err == nil {
-		skip = !at.After(f.last)
-		if !skip {
-			f.last = at
+		switch skip = known.has(at); {
+		case skip:
+		case at.Equal(f.last):
+			f.same++
+		case at.After(f.last):
+			f.last, f.same = at, 1
 		}
 	} else if _, err := io.WriteString(f.out, stamp); err != nil { // a message of the kubelet
 		return err

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 // that.
 const MaxSilence = 8 * time.Second
 
-// MaxBehind is the largest delay of dispatches with which a leader is ready.
-const MaxBehind = 5 * time.Second
+// maxBehind is the largest delay of dispatches with which a leader is ready.
+const maxBehind = 5 * time.Second
 
 // errNoAnswer is the reason of failed checks until there is a store.
 var errNoAnswer = errors.New("etcd has not answered yet")
@@ -138,10 +139,15 @@ func (b *Backend) checkDispatch(context.Context) error {
 		return errors.New("not dispatching yet")
 	}
 	st := b.scheduler.Status()
-	if late := st.Behind(b.cfg.Now()); late > MaxBehind {
+	if late := st.Behind(b.cfg.Now()); late > maxBehind {
 		return fmt.Errorf("dispatching is %v late, %d decisions are not answered", late.Round(time.Second), st.Pending)
 	}
 	return nil
+}
+
+// Dispatches returns why this replica does not dispatch in time; nil if it leads and does.
+func (b *Backend) Dispatches(ctx context.Context) error {
+	return cmp.Or(b.checkLeader(ctx), b.checkDispatch(ctx))
 }
 
 // checkLeader fails unless this replica leads.

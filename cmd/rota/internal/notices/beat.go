@@ -21,7 +21,7 @@ const (
 
 // Beat sends the ping of the cluster until ctx, the context of a term, ends. dispatches returns why the leader does not dispatch.
 // Then Beat sends nothing, so that the service alarms.
-func Beat(ctx context.Context, cfg config.ClusterPing, to send.Sender, dispatches func() error, log hclog.Logger) {
+func Beat(ctx context.Context, cfg config.ClusterPing, to send.Sender, dispatches func(context.Context) error, log hclog.Logger) {
 	if cfg.URL == "" {
 		return
 	}
@@ -30,7 +30,7 @@ func Beat(ctx context.Context, cfg config.ClusterPing, to send.Sender, dispatche
 	}}
 	for ctx.Err() == nil {
 		pause := cfg.Every
-		if err := dispatches(); err != nil {
+		if err := dispatches(ctx); err != nil {
 			log.Warn("ping of the cluster was left out", "err", err)
 			pause = min(pause, beatRetry)
 		} else if err := beat(ctx, to, cfg.URL, m); err != nil && ctx.Err() == nil {

@@ -94,7 +94,7 @@ type Executor struct {
 // Execute executes the attempt, and records its call. The span of the call is the parent of the target's own spans.
 func (e Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
 	t, began := e.Tracer, e.Tracer.now()
-	req.TraceParent = req.Run.TraceParent(t.sampled(&req.Run))
+	req.TraceParent = req.Run.TraceParent(t.sampled(req.Run.TraceIDs()))
 	o := e.Executor.Execute(ctx, req)
 	execute, call := req.Run.AttemptSpans(req.Run.Token)
 	name := req.Spec.Kind()

@@ -36,16 +36,15 @@ func (t *Tracer) Close() error {
 
 // TraceID returns the id of the run's trace in hexadecimal digits; "" if the sampler leaves the trace out.
 func (t *Tracer) TraceID(run *job.Run) string {
-	if !t.sampled(run) {
+	ids := run.TraceIDs()
+	if !t.sampled(ids) {
 		return ""
 	}
-	id := run.TraceIDs().Trace
-	return hex.EncodeToString(id[:])
+	return hex.EncodeToString(ids.Trace[:])
 }
 
-// sampled asks the sampler about the trace of a run. Each process gets the same answer, because samplers use only the trace's id.
-func (t *Tracer) sampled(run *job.Run) bool {
-	ids := run.TraceIDs()
+// sampled asks the sampler about a trace. Each process gets the same answer, because samplers use only the trace's id.
+func (t *Tracer) sampled(ids job.TraceIDs) bool {
 	_, root := t.tracer.Start(withIDs(ids.Trace, ids.Run), "run") //nolint:spancheck // it never ends, so it is never sent
 	return root.SpanContext().IsSampled()                         //nolint:spancheck // see above
 }
@@ -65,10 +64,10 @@ type span struct {
 
 // record records the spans of a run. It returns the id of the last one.
 func (t *Tracer) record(run *job.Run, spans ...span) (last trace.SpanID) {
-	if !t.sampled(run) {
+	ids := run.TraceIDs()
+	if !t.sampled(ids) {
 		return last
 	}
-	ids := run.TraceIDs()
 	for _, s := range spans {
 		ctx := withIDs(ids.Trace, s.id)
 		if s.root {
