@@ -41,6 +41,10 @@ func TestOfJobs(t *testing.T) {
 			runs: []*job.Run{run(3, job.Succeeded, nil), run(2, job.TimedOut, nil), run(1, job.Failed, because("exit code 3"))},
 			want: "failing", text: "Job j fails: 2 runs in a row without success, the last one with: exit code 3.",
 		},
+		"fails once": {
+			runs: []*job.Run{run(1, job.Failed, because("exit code 3"))},
+			want: "failing", text: "Job j fails: its last run failed: exit code 3.",
+		},
 		"skipped runs do not hide a failure": {
 			runs: []*job.Run{run(2, job.Failed, nil), run(1, job.Skipped, nil)}, want: "failing",
 		},

@@ -88,12 +88,13 @@ func (h *history) failing(name string) []Item {
 	if h == nil || h.last == nil || !failed(h.last.State) || h.last.State == job.Lost {
 		return nil
 	}
-	text := fmt.Sprintf("Job %s fails: its last run %s", name, strings.ReplaceAll(string(h.last.State), "_", " "))
+	text, reason := fmt.Sprintf("Job %s fails: its last run %s", name, strings.ReplaceAll(string(h.last.State), "_", " ")), ": "
 	if h.failures > 1 {
 		text = fmt.Sprintf("Job %s fails: %s in a row without success", name, counted(h.failures, "run"))
+		reason = ", the last one with: "
 	}
 	if h.last.Reason != "" {
-		text += ", the last one with: " + strings.TrimRight(h.last.Reason, ".")
+		text += reason + strings.TrimRight(h.last.Reason, ".")
 	}
 	return []Item{{
 		Kind: Failing, Job: name, Run: h.last.Name(), Since: h.first, Text: text + ".", Next: "rota logs " + h.last.Name(),
