@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +17,11 @@ import (
 )
 
 // idle returns the metrics of a process that has not been started.
-func idle() *Metrics {
-	return New(Sources{
+func idle() *Metrics { return New(sources()) }
+
+// sources returns the sources of a process that has not been started.
+func sources() Sources {
+	return Sources{
 		Now:      time.Now,
 		Store:    func() (c store.Counts) { return c },
 		Status:   func() (st scheduler.Status) { return st },
@@ -25,7 +30,7 @@ func idle() *Metrics {
 		AuthFile: func() bool { return false },
 		OpenID:   func() bool { return false },
 		Tokens:   func() []auth.Token { return nil },
-	})
+	}
 }
 
 // metricNames returns the names of all metrics. It includes metrics with labels, which have no value yet.
@@ -50,6 +55,33 @@ func TestMetricNames(t *testing.T) {
 		if !strings.HasPrefix(name, "rota_") && !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
 			t.Errorf("%s does not begin with rota_", name)
 		}
+	}
+}
+
+func TestLagHasTheTraceOfARun(t *testing.T) {
+	scrape := func(m *Metrics) string {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+		r.Header.Set("Accept", "application/openmetrics-text")
+		w := httptest.NewRecorder()
+		m.Handler().ServeHTTP(w, r)
+		return w.Body.String()
+	}
+	traced := sources()
+	traced.Trace = func(r *job.Run) string { return r.ID } // "": the sampler leaves it out
+	m := New(traced)
+	m.Began(&job.Run{ID: "4bf92f3577b34da6"}, 3*time.Millisecond)
+	m.Began(&job.Run{}, time.Minute)
+	got := scrape(m)
+	if !strings.Contains(got, `rota_schedule_lag_seconds_bucket{le="0.005"} 1 # {trace_id="4bf92f3577b34da6"} 0.003`) {
+		t.Errorf("the exemplar is missing:\n%s", got)
+	}
+	if n := strings.Count(got, "trace_id"); n != 1 || !strings.Contains(got, "rota_schedule_lag_seconds_count 2") {
+		t.Errorf("%d exemplars, want 1 of 2 observations", n)
+	}
+	without := idle()
+	without.Began(&job.Run{ID: "x"}, time.Millisecond)
+	if got := scrape(without); strings.Contains(got, "trace_id") {
+		t.Error("an exemplar without traces")
 	}
 }
 
