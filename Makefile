@@ -19,6 +19,9 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(shell git status --porc
 RACE = $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo 'int main(void) { return 0; }' | \
 	$$($(GO) env CC) -include stdlib.h -x c -o /dev/null - 2>/dev/null && echo -race)
 
+# A program with the race detector would sleep for a second before it ends, and the tests end hundreds of them.
+export GORACE ?= atexit_sleep_ms=10
+
 # The tests with Docker and with systemd have their own targets. They must not share the machine with other tests.
 PACKAGES = $(shell $(GO) list ./... | grep -Ev '/test/(deploy|systemd)$$')
 
@@ -52,6 +55,8 @@ test: ## run the tests of all packages, with the race detector if there is a C c
 	echo "go test $$race ./..."; \
 	$(GO) build -pgo=off $$race ./...; \
 	mkdir -p bin; \
+	$(BUILD) -o bin/rota-under-test ./cmd/rota; \
+	export ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test; \
 	$(call gotest,$(PACKAGES),$$race -pgo=off -p 1 -timeout 20m)
 
 .PHONY: check
@@ -87,7 +92,7 @@ docs: ## write the generated parts of the documentation: job keys, settings, met
 # With FAULTS=rest it skips the tests that make test runs, and the race detector: make test has run the harness with it.
 fault: ## break processes, links, clocks, disks and containers; FAULTS=rest skips what make test runs
 	@mkdir -p bin
-	$(GO) build -buildvcs=false -o bin/rota-under-test ./cmd/rota
+	$(BUILD) -o bin/rota-under-test ./cmd/rota
 	export ROTA_FAULTS=$(or $(FAULTS),all) ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test; \
 	$(call gotest,./test/cluster ./test/network/... ./test/guards ./test/kubernetes,$(if $(filter rest,$(FAULTS)),,$(RACE)) -count=1 -p 2 -timeout 30m)
 ifneq ($(FAULTS),rest)
@@ -105,7 +110,7 @@ KUBERNETES_NODE ?= $(HOME)/.cache/rota-test/kubernetes
 .PHONY: kubernetes-test
 kubernetes-test: ## run jobs as pods on a real Kubernetes node (needs root, Docker; builds the node once, 6 minutes)
 	test/kubernetes/node.sh build $(KUBERNETES_NODE)
-	$(GO) build -buildvcs=false -o bin/rota-under-test ./cmd/rota
+	$(BUILD) -o bin/rota-under-test ./cmd/rota
 	ROTA_TEST_KUBERNETES=$(KUBERNETES_NODE) ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test \
 		$(GO) test -count=1 -v -timeout 30m -run TestJobsAsPods ./test/kubernetes
 

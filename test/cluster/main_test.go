@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -18,41 +16,21 @@ var (
 	scratch string // a folder for binaries
 )
 
-// TestMain builds the binary once, without the race detector: the tests kill processes and measure their normal speed.
-// ROTA_TEST_BINARY names a binary that exists already.
-//
-// The test binary also plays the other programs of a cluster: see roles.
+// TestMain also plays the other programs of a cluster: see roles.
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(play(role))
 	}
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
 	// One cluster at a time: two of them on two cores would stall for longer than leases last, an unwanted fault.
 	flag.Parse()
 	if err := flag.Set("test.parallel", "1"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	var err error
-	if scratch, err = os.MkdirTemp("", "rota-cluster-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(scratch)
-	if binary = os.Getenv("ROTA_TEST_BINARY"); binary != "" {
-		return m.Run()
-	}
-	binary = filepath.Join(scratch, "rota")
-	build := exec.Command("go", "build", "-o", binary, "github.com/rota-scheduler/rota/cmd/rota")
-	build.Stdout, build.Stderr = os.Stdout, os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "build rota:", err)
-		return 1
-	}
-	return m.Run()
+	os.Exit(Main(m, func(rota, dir string) error {
+		binary, scratch = rota, dir
+		return nil
+	}))
 }
 
 // slow marks a test that takes long or needs the whole machine, and logs how to repeat it.

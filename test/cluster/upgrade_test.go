@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 func TestUpgradeAndScale(t *testing.T) {
 	row(t)
 	t.Parallel()
-	next, err := build("rota-next", "-ldflags=-s -w")
+	next, err := build(filepath.Join(scratch, "rota-next"), "-ldflags=-s -w")
 	if err != nil {
 		t.Fatal(err)
 	}

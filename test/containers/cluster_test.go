@@ -2,7 +2,6 @@ package containers
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,12 +15,9 @@ import (
 // adopted, and one may not be repeated. Each container worked once, and each outcome is recorded once.
 func TestAWorkerIsKilledWhileAContainerRuns(t *testing.T) {
 	d := startEngine(t)
-	rota := os.Getenv("ROTA_TEST_BINARY")
-	if rota == "" {
-		rota = filepath.Join(t.TempDir(), "rota")
-		if out, err := exec.Command("go", "build", "-o", rota, "github.com/rota-scheduler/rota/cmd/rota").CombinedOutput(); err != nil {
-			t.Fatalf("build rota: %v\n%s", err, out)
-		}
+	rota, err := cluster.Program(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	secret := filepath.Join(t.TempDir(), "pin")
 	if err := os.WriteFile(secret, []byte("s3cret-pin"), 0o600); err != nil {

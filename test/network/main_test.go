@@ -10,41 +10,24 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/cluster"
 )
 
 // The programs under test.
 var rota, member string
 
-// TestMain builds the programs once, without the race detector, because the tests run them at their normal speed.
-// ROTA_TEST_BINARY names a rota that exists already.
-func TestMain(m *testing.M) { os.Exit(main(m)) }
-
-func main(m *testing.M) int {
+func TestMain(m *testing.M) {
 	flag.Parse()
 	if left() {
-		return m.Run()
+		os.Exit(m.Run())
 	}
-	dir, err := os.MkdirTemp("", "rota-network-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	rota, member = os.Getenv("ROTA_TEST_BINARY"), filepath.Join(dir, "member")
-	builds := map[string]string{member: "github.com/rota-scheduler/rota/test/network/member"}
-	if rota == "" {
-		rota = filepath.Join(dir, "rota")
-		builds[rota] = "github.com/rota-scheduler/rota/cmd/rota"
-	}
-	for path, pkg := range builds {
-		build := exec.Command("go", "build", "-o", path, pkg)
+	os.Exit(cluster.Main(m, func(binary, dir string) error {
+		rota, member = binary, filepath.Join(dir, "member")
+		build := exec.Command("go", "build", "-o", member, "github.com/rota-scheduler/rota/test/network/member")
 		build.Stdout, build.Stderr = os.Stdout, os.Stderr
-		if err := build.Run(); err != nil {
-			fmt.Fprintf(os.Stderr, "build %s: %v\n", pkg, err)
-			return 1
-		}
-	}
-	return m.Run()
+		return build.Run()
+	}))
 }
 
 // left reports whether tests of clusters are skipped.

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -54,7 +51,10 @@ func TestSoak(t *testing.T) {
 	})
 	chance := func(of uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, of)) }
 
-	rota := build(t)
+	rota, err := cluster.Program(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	sink, ledger := cluster.NewSink(t), cluster.NewLedger(t)
 	sink.AnswerBy(answer(seed))
 	end := time.Now().Add(ahead + *length).Truncate(time.Second)
@@ -147,18 +147,4 @@ func judge(t *testing.T, rota string, c *cluster.Cluster, n *nemesis, e *editor,
 	if t.Failed() {
 		t.Logf("records, effects, logs and a picture are in %s", keep(t, c, slices.Concat(c.Replicas(), n.workers), h, v))
 	}
-}
-
-// build builds the rota under test. ROTA_TEST_BINARY names one that exists already.
-func build(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("ROTA_TEST_BINARY"); path != "" {
-		return path
-	}
-	path := filepath.Join(t.TempDir(), "rota")
-	build := exec.Command("go", "build", "-o", path, "github.com/rota-scheduler/rota/cmd/rota")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build rota: %v\n%s", err, out)
-	}
-	return path
 }

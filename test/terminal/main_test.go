@@ -15,29 +15,14 @@ import (
 // binary is the rota under test.
 var binary string
 
-// TestMain builds the binary once. ROTA_TEST_BINARY names one that exists already.
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "rota-terminal-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "rota") // shells find it by its name
-	if from := os.Getenv("ROTA_TEST_BINARY"); from != "" {
-		err = os.Symlink(from, binary)
-	} else {
-		build := exec.Command("go", "build", "-o", binary, "github.com/rota-scheduler/rota/cmd/rota")
-		build.Stdout, build.Stderr = os.Stdout, os.Stderr
-		err = build.Run()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "build rota:", err)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(cluster.Main(m, func(rota, dir string) (err error) {
+		if binary = rota; filepath.Base(rota) != "rota" { // shells find it by its name
+			binary = filepath.Join(dir, "rota")
+			err = os.Symlink(rota, binary)
+		}
+		return err
+	}))
 }
 
 // need skips the test if a program is missing, except in CI.
