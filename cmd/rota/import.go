@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
-	"github.com/rota-scheduler/rota/config"
 )
 
 func newImportCommand(c *cli) *cobra.Command {
@@ -102,17 +101,15 @@ func (c *cli) readInput(file string) ([]byte, error) {
 }
 
 func (c *cli) printImported(res *importer.Result) error {
+	text, err := res.JobFile()
 	for _, p := range res.Problems {
 		c.printErr("%s", p)
 	}
-	if len(res.Jobs) > 0 {
-		text, err := config.Marshal(res.Jobs)
-		if err != nil {
-			return fmt.Errorf("write job file: %w", err)
-		}
-		if _, err := c.out.Write(text); err != nil {
-			return &outputError{err}
-		}
+	if err != nil {
+		return err
+	}
+	if _, err := c.out.Write(text); err != nil {
+		return &outputError{err}
 	}
 	if !res.Complete() {
 		return &codedError{exitFailed, "Read the lines above, and edit the job file.", errors.New("not everything was translated")}

@@ -157,7 +157,7 @@ var cmdRules = map[string]rule{
 		external: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/charmbracelet/x/ansi"},
 	},
 	"cmd/rota/internal/importer": {
-		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule"},
+		own:      []string{"config", "scheduler/job", "scheduler/policy", "scheduler/schedule"},
 		external: []string{"go.yaml.in/yaml/v4"},
 	},
 	"cmd/rota/internal/credentials": {

@@ -137,10 +137,11 @@ func (p *Provider) Asked(path string) int {
 	return p.asked[path]
 }
 
-// Rotate replaces the key of the provider.
-func (p *Provider) Rotate() {
+// Rotate replaces the key of the provider, and returns the new one.
+func (p *Provider) Rotate() jose.JSONWebKey {
 	key := NewKey(p.t)
 	p.set(func() { p.keys = []jose.JSONWebKey{key} })
+	return key
 }
 
 // NewKey makes a key that no provider has.

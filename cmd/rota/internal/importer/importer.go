@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
@@ -40,6 +41,30 @@ type Result struct {
 // Complete reports whether everything was translated.
 func (r *Result) Complete() bool {
 	return !slices.ContainsFunc(r.Problems, func(p Problem) bool { return !p.Note })
+}
+
+// outputFile is the name of the job file in problems. The importer does not know where the text goes.
+const outputFile = "job file"
+
+// JobFile returns the jobs as the text of a job file; nil if there are none. It adds a Problem for each mistake in the file. So a
+// Result that is complete afterwards has a file that rota accepts.
+func (r *Result) JobFile() ([]byte, error) {
+	if len(r.Jobs) == 0 {
+		return nil, nil
+	}
+	text, err := config.Marshal(r.Jobs)
+	if err != nil {
+		return nil, fmt.Errorf("write job file: %w", err)
+	}
+	_, err = config.ParseJobs(outputFile, text)
+	mistakes, _ := errors.AsType[config.Errors](err)
+	for _, m := range mistakes {
+		r.Problems = append(r.Problems, Problem{File: outputFile, Line: m.Line, Text: m.Msg})
+	}
+	if err != nil && mistakes == nil {
+		return nil, fmt.Errorf("read job file: %w", err)
+	}
+	return text, nil
 }
 
 // translation adds the content of one file to a Result.

@@ -20,16 +20,14 @@ var update = flag.Bool("update", false, "write the golden files")
 func golden(t *testing.T, path string, res *importer.Result) {
 	t.Helper()
 	var b strings.Builder
-	if len(res.Jobs) > 0 {
-		text, err := config.Marshal(res.Jobs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := config.ParseJobs("imported.yaml", text); err != nil {
-			t.Errorf("the job file has errors:\n%v\n%s", err, text)
-		}
-		b.Write(text)
+	text, err := res.JobFile()
+	if err != nil {
+		t.Fatal(err)
 	}
+	if _, err := config.ParseJobs("imported.yaml", text); len(text) > 0 && err != nil {
+		t.Errorf("the job file has errors:\n%v\n%s", err, text)
+	}
+	b.Write(text)
 	for _, p := range res.Problems {
 		b.WriteString("# " + p.String() + "\n")
 	}
@@ -47,7 +45,7 @@ func golden(t *testing.T, path string, res *importer.Result) {
 	}
 }
 
-func read(t *testing.T, path string) string {
+func read(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // open returns a provider, and the clock by which rota uses it. Nothing reads the addresses and keys in the background.
-func open(t *testing.T, p *provider.Provider) (*openid.Provider, *atomic.Pointer[time.Time]) {
+func open(t testing.TB, p *provider.Provider) (*openid.Provider, *atomic.Pointer[time.Time]) {
 	t.Helper()
 	var clock atomic.Pointer[time.Time]
 	now := time.Now()
