@@ -23,7 +23,9 @@ RACE = $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo 'int main(void) { ret
 export GORACE ?= atexit_sleep_ms=10
 
 # The tests with Docker and with systemd have their own targets. They must not share the machine with other tests.
-PACKAGES = $(shell $(GO) list ./... | grep -Ev '/test/(deploy|systemd)$$')
+UNITS    = $(shell $(GO) list ./... | grep -v '/rota/test/')
+SYSTEMS  = $(shell $(GO) list ./test/... | grep -Ev '/test/(deploy|systemd)$$')
+PACKAGES = $(UNITS) $(SYSTEMS)
 
 # gotest PACKAGES,FLAGS runs tests. A comma in its texts would end an argument of $(if). With RERUN=n, it runs a failed test again, up to n times, and lists such tests in
 # bin/rerun-<target>.txt. These tests break real processes, and a busy machine may stop one for longer than any lease lasts.
@@ -48,16 +50,25 @@ build: ## build bin/rota
 	$(BUILD) -o bin/rota ./cmd/rota
 
 .PHONY: test
-# One package at a time: many tests run a real etcd, and a busy machine delays its leases.
-test: ## run the tests of all packages, with the race detector if there is a C compiler
+test: unit-test system-test ## run the tests of all packages, with the race detector if there is a C compiler
+
+.PHONY: unit-test
+unit-test: built-for-tests ## run the tests of the packages that rota consists of
+	@race="$(RACE)"; echo "go test $$race, packages of rota"; $(call gotest,$(UNITS),$$race -pgo=off -p 2 -timeout 20m)
+
+.PHONY: system-test
+# One package at a time: these tests run real clusters, and a busy machine delays the leases.
+system-test: built-for-tests ## run the tests of whole clusters, in test/
+	@race="$(RACE)"; echo "go test $$race, packages in test/"; export ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test; \
+	$(call gotest,$(SYSTEMS),$$race -pgo=off -p 1 -timeout 20m)
+
+.PHONY: built-for-tests
+built-for-tests:
 	@race="$(RACE)"; \
 	[ -n "$$race" ] || echo "make test: NO C COMPILER, so the race detector is OFF: install gcc and libc6-dev" >&2; \
-	echo "go test $$race ./..."; \
-	$(GO) build -pgo=off $$race ./...; \
 	mkdir -p bin; \
-	$(BUILD) -o bin/rota-under-test ./cmd/rota; \
-	export ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test; \
-	$(call gotest,$(PACKAGES),$$race -pgo=off -p 1 -timeout 20m)
+	$(GO) build -pgo=off $$race ./...
+	$(BUILD) -o bin/rota-under-test ./cmd/rota
 
 .PHONY: check
 check: lint words vulns ## check format, lints, words, shape of the tree, go.mod (tools come from the Go module proxy)
