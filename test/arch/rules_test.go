@@ -37,13 +37,15 @@ var libraryRules = map[string]rule{
 	"scheduler/executor/handler":   {own: executing},
 	"scheduler/executor/http":      {own: executing},
 	// Of kubeapi, only the errors of its answers.
-	"scheduler/executor/kubernetes": {own: append([]string{"scheduler/kubeapi"}, executing...)},
-	"scheduler/kubeapi":             {external: []string{"go.yaml.in/yaml/v4"}},
-	"scheduler/executor/output":     {external: system},
-	"scheduler/executor/procs":      {external: system},
-	"scheduler/executor/refs":       {},
-	"scheduler/executor/dial":       {},
-	"scheduler/executor/fill":       {own: []string{"scheduler/job", "scheduler/executor/refs"}},
+	"scheduler/executor/kubernetes": {
+		own: append([]string{"scheduler/kubeapi"}, executing...), external: []string{"github.com/hashicorp/go-hclog"},
+	},
+	"scheduler/kubeapi":         {external: []string{"go.yaml.in/yaml/v4"}},
+	"scheduler/executor/output": {external: system},
+	"scheduler/executor/procs":  {external: system},
+	"scheduler/executor/refs":   {},
+	"scheduler/executor/dial":   {},
+	"scheduler/executor/fill":   {own: []string{"scheduler/job", "scheduler/executor/refs"}},
 	"scheduler/notify/send": {
 		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs", "scheduler/executor/dial"}, // of executor, only Redactor
 		external: []string{"github.com/google/uuid", "github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},

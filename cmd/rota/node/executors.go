@@ -70,6 +70,9 @@ func (n *Node) executors(groups *cgroups.Tree, background starter) (set *executo
 			return nil, nil, err
 		}
 		kinds["kubernetes"] = jobs
+		background("sweep Jobs", func(ctx context.Context) error {
+			return jobs.Sweep(ctx, n.store.Run, n.log.Named("kubernetes"))
+		})
 		end = func() { requests.Close(); closeJobs() }
 	}
 	for _, kind := range job.WorkerKinds() {

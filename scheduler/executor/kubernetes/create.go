@@ -93,7 +93,7 @@ func (a *attempt) release(ctx context.Context, owner *batchJob, secret map[strin
 	err := a.api.Call(ctx, http.MethodPost, a.objects()+"/secrets", map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true, "stringData": secret,
 		"metadata": map[string]any{
-			"name": a.name, "labels": map[string]any{"app.kubernetes.io/managed-by": "rota", runLabel: runHash(&a.req.Run)},
+			"name": a.name, "labels": map[string]any{managedLabel: "rota", runLabel: runHash(&a.req.Run)},
 			"ownerReferences": []any{map[string]any{
 				"apiVersion": "batch/v1", "kind": "Job", "name": a.name, "uid": owner.Metadata.UID, "controller": true,
 			}},

@@ -15,6 +15,6 @@
 //
 //   - The pod keeps the fencing token, the number and the deadline of the attempt that created the Job.
 //   - If nobody adopts an ended Job within an hour, Kubernetes deletes it, and the next attempt creates another one.
-//   - If a run is canceled while no worker has it, or ends because its delivery is at_most_once, its pod continues up to the
-//     deadline of the Job.
+//   - If a run is canceled while no worker has it, or ends because its delivery is at_most_once, its pod continues until a
+//     worker of the namespace sweeps, at most up to the deadline of the Job.
 package kubernetes

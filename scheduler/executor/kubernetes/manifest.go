@@ -19,6 +19,8 @@ import (
 const (
 	// containerName is the name of the job's container in the pod.
 	containerName = "job"
+	// managedLabel is the label of all objects that rota creates; its value is "rota".
+	managedLabel = "app.kubernetes.io/managed-by"
 	// runLabel is the label with the hash of the run. Annotations hold what does not fit into labels.
 	runLabel          = "rota/run-hash"
 	runAnnotation     = "rota/run"
@@ -72,7 +74,7 @@ func manifest(req *executor.Request, plain, secret map[string]string) (map[strin
 			return nil, fmt.Errorf("read kubernetes.template: %w", err)
 		}
 	}
-	labels := map[string]any{"app.kubernetes.io/managed-by": "rota", runLabel: runHash(&req.Run)}
+	labels := map[string]any{managedLabel: "rota", runLabel: runHash(&req.Run)}
 	annotations := map[string]any{
 		runAnnotation: req.Run.Name(), attemptAnnotation: strconv.Itoa(req.Run.Attempt),
 		tokenAnnotation: strconv.FormatInt(req.Run.Token, 10),

@@ -13,6 +13,7 @@ type metadata struct {
 	CreationTimestamp time.Time `json:"creationTimestamp"`
 	DeletionTimestamp time.Time `json:"deletionTimestamp"`
 	Annotations       map[string]string
+	Labels            map[string]string
 }
 
 // deleted reports whether somebody has deleted the object. It exists until its parts have ended.
@@ -40,7 +41,10 @@ func (j *batchJob) ended() bool {
 	return trueCondition(j.Status.Conditions, "Complete") != nil || trueCondition(j.Status.Conditions, "Failed") != nil
 }
 
-type jobList struct{ Items []batchJob }
+type jobList struct {
+	Metadata struct{ Continue string } // "": there are no more
+	Items    []batchJob
+}
 
 type pod struct {
 	Metadata metadata

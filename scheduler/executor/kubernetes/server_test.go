@@ -35,6 +35,20 @@ func (s *server) set(change func()) {
 	change()
 }
 
+// count returns how many Jobs were created.
+func (s *server) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.created
+}
+
+// left returns the number of Jobs.
+func (s *server) left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.jobs)
+}
+
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,80 @@
+package kubernetes_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/kubernetes"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestJobsOfEndedRunsAreSwept loses the workers of runs. One run is canceled before another worker has it. Another namespace
+// cannot be read.
+func TestJobsOfEndedRunsAreSwept(t *testing.T) {
+	s, e := newServer(t, running())
+	runs := map[string]*job.Run{}
+	for _, name := range []string{"canceled", "just-canceled", "lost", "of-another-cluster", "forgotten"} {
+		req := request(new(bytes.Buffer))
+		req.Run.Job = name
+		abandon(t, s, e, req)
+		runs[name] = &req.Run
+		req.Run.State, req.Run.Finished = job.Canceled, time.Now().Add(-time.Hour)
+	}
+	runs["just-canceled"].Finished = time.Now()
+	runs["lost"].State = job.Pending
+	runs["of-another-cluster"].Created = time.Unix(2, 0)
+	delete(runs, "forgotten")
+
+	ctx, end := context.WithTimeout(t.Context(), 30*time.Second)
+	defer end()
+	var asked atomic.Int32
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = e.Sweep(ctx, func(_ context.Context, name, _ string) (job.Run, error) {
+			asked.Add(1)
+			if r := runs[name]; r != nil {
+				return *r, nil
+			}
+			return job.Run{}, job.ErrNotFound
+		}, hclog.NewNullLogger())
+	})
+	for ctx.Err() == nil && (asked.Load() < 5 || s.left() == 5) {
+		time.Sleep(time.Millisecond)
+	}
+	end()
+	wg.Wait()
+	if asked.Load() != 5 || s.left() != 4 {
+		t.Errorf("%d runs were read, and %d Jobs are left, want 5 and 4", asked.Load(), s.left())
+	}
+	for name := range s.jobs {
+		if strings.HasPrefix(name, "canceled") {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// abandon executes an attempt until its Job exists. Then its worker is fenced.
+func abandon(t *testing.T, s *server, e *kubernetes.Executor, req executor.Request) {
+	t.Helper()
+	ctx, lose := context.WithCancelCause(t.Context())
+	before := s.count()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		if o := e.Execute(ctx, req); o.State != job.Lost {
+			t.Errorf("got %+v", o)
+		}
+	})
+	for s.count() == before {
+		time.Sleep(time.Millisecond)
+	}
+	lose(executor.ErrFenced)
+}
