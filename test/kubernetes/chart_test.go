@@ -113,6 +113,7 @@ func TestTheChartRenders(t *testing.T) {
 		{nil, []string{"StatefulSet/rota", "PodDisruptionBudget/rota", "NetworkPolicy/rota", "Job/rota-pki", "CronJob/rota-pki-renew"}},
 		{[]string{"workers.enabled=true"}, []string{"Deployment/rota-worker", "HorizontalPodAutoscaler/rota-worker"}},
 		{[]string{"workers.enabled=true", "workers.autoscaling.kind=keda"}, []string{"ScaledObject/rota-worker"}},
+		{[]string{"workers.enabled=true", "workers.kubernetes.enabled=true"}, []string{"ServiceAccount/rota-worker", "Role/rota-jobs"}},
 		{[]string{"certificates.from=certManager"}, []string{"Issuer/rota-etcd-ca", "Certificate/rota-etcd-client", "ConfigMap/rota-auth"}},
 		{[]string{"serviceMonitor.enabled=true"}, []string{"ServiceMonitor/rota"}},
 		{[]string{"replicas=2", "etcd.external.endpoints={https://e:2379}", "etcd.external.secret=e"}, []string{"StatefulSet/rota"}},
@@ -179,7 +180,8 @@ func TestScalingRestartsNoPod(t *testing.T) {
 func TestWrongValuesAreRefused(t *testing.T) {
 	for set, place := range map[string]string{
 		"replicas=two": "/replicas", "replicas=2": "/replicas", "image.pullPolicy=Sometimes": "/image/pullPolicy", "replcas=3": "replcas",
-		"workers.capacity=0": "/workers/capacity", "persistence.enabled=maybe": "/persistence/enabled", "certificates.from=thinair": "/certificates/from",
+		"workers.capacity=0": "/workers/capacity", "workers.kubernetes.namespaces={A B}": "/workers/kubernetes/namespaces",
+		"persistence.enabled=maybe": "/persistence/enabled", "certificates.from=thinair": "/certificates/from",
 		"etcd.external.endpoints={e:2379}": "/etcd/external/endpoints/0",
 	} {
 		if _, err := helm(t, "template", "rota", chart, "--set", set); err == nil || !strings.Contains(err.Error(), place) {

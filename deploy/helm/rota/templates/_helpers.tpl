@@ -83,8 +83,16 @@ etcd:
 {{- range $i := until (int (min 3 (int .Values.replicas))) }}{{- $urls = append $urls (printf "https://%s-%d.%s-peers:2379" $name $i $name) -}}{{- end }}
 {{- $_ := set $s "etcd" (dict "endpoints" $urls "tls" (dict "cert" "/etc/rota/etcd/tls.crt" "key" "/etc/rota/etcd/tls.key" "ca" "/etc/rota/etcd/ca.crt")) -}}
 {{- end }}
-{{- $_ := set $s "worker" (dict "capacity" .Values.workers.capacity "labels" .Values.workers.labels) -}}
+{{- $worker := dict "capacity" .Values.workers.capacity "labels" .Values.workers.labels -}}
+{{- if .Values.workers.kubernetes.enabled }}
+{{- $_ := set $worker "kinds" (list "command" "http" "handler" "kubernetes") -}}
+{{- $_ := set $worker "kubernetes" (dict "namespaces" (include "rota.jobNamespaces" . | fromJsonArray)) -}}
+{{- end }}
+{{- $_ := set $s "worker" $worker -}}
 {{- toYaml (mergeOverwrite $s (deepCopy .Values.settings)) -}}
+{{- end }}
+{{- define "rota.jobNamespaces" -}}
+{{- toJson (.Values.workers.kubernetes.namespaces | default (list .Release.Namespace)) -}}
 {{- end }}
 {{- define "rota.commonEnv" -}}
 - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
