@@ -105,7 +105,7 @@ fault: ## break processes, links, clocks, disks and containers; FAULTS=rest skip
 	@mkdir -p bin
 	$(BUILD) -o bin/rota-under-test ./cmd/rota
 	export ROTA_FAULTS=$(or $(FAULTS),all) ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test; \
-	$(call gotest,./test/cluster ./test/network/... ./test/guards ./test/kubernetes,$(if $(filter rest,$(FAULTS)),,$(RACE)) -count=1 -p 2 -timeout 30m)
+	$(call gotest,./test/cluster ./test/network/... ./test/guards ./test/kubernetes ./test/runbooks,$(if $(filter rest,$(FAULTS)),,$(RACE)) -count=1 -p 2 -timeout 30m)
 ifneq ($(FAULTS),rest)
 	$(GO) test -count=1 -p 1 -run '$(ROW_TESTS)' $(ROW_PACKAGES)
 endif

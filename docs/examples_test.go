@@ -13,7 +13,8 @@ import (
 )
 
 // block finds the YAML blocks of a page: job files, and settings or an auth.file where the fence says so.
-var block = regexp.MustCompile("(?ms)^```yaml( settings| auth)?\n(.*?)^```")
+// Hosts may follow: see test/runbooks.
+var block = regexp.MustCompile("(?ms)^```yaml( settings| auth)?(?: q[1-5])*\n(.*?)^```")
 
 // TestExamplesInTheDocsLoad reads every job file and every settings file that a page shows.
 func TestExamplesInTheDocsLoad(t *testing.T) {

@@ -1,23 +1,26 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
 
 // maxHealth is the largest number of bytes of an answer that health prints.
 const maxHealth = 4 << 10
+
+// healthPoll is the pause between two rounds of probes with --wait.
+const healthPoll = 200 * time.Millisecond
 
 // healthView is the data that health prints for one server.
 type healthView struct {
@@ -29,48 +32,70 @@ type healthView struct {
 // newHealthCommand returns a command that probes a server, for machines without curl, such as the container image.
 func newHealthCommand(c *cli) *cobra.Command {
 	var ready bool
-	var timeout time.Duration
+	var timeout, wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Probe a process: is it alive, is it ready",
 		Long: `Ask the process at --server if it is alive (/livez), or with --ready if it can serve requests (/readyz). The exit code
-is 0 for yes, and 1 for no or for no answer. If --server names several servers, all of them must say yes.`,
-		Example: "  rota health --ready",
-		Args:    takes(),
+is 0 for yes, and 1 for no or for no answer. If --server names several servers, all of them must say yes.
+
+Without a server, a token and a certificate, the command asks the process at ` + serviceSocket + `, if it can open that.`,
+		Example: `  rota health --ready
+  rota health --ready --wait 2m`,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path := "/livez"
 			if ready {
 				path = "/readyz"
 			}
-			return c.health(cmd.Context(), path, timeout)
+			return c.health(cmd.Context(), path, timeout, wait)
 		},
 	}
 	cmd.Flags().BoolVar(&ready, "ready", false, "probe readiness instead of liveness")
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Second, "how long to wait for an answer")
+	cmd.Flags().DurationVar(&wait, "wait", 0, "repeat until all say yes, for at most this long (default: ask once)")
 	return cmd
 }
 
-func (c *cli) health(ctx context.Context, path string, timeout time.Duration) error {
-	cl, err := client.New(client.Config{Servers: cmp.Or(c.server, c.getenv("ROTA_SERVER"))})
+// health probes all servers until they are healthy, for at most wait.
+func (c *cli) health(ctx context.Context, path string, timeout, wait time.Duration) error {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		views, err := c.probeAll(ctx, path, timeout)
+		if err != nil {
+			return err
+		}
+		healthy := !slices.ContainsFunc(views, func(v healthView) bool { return !v.Healthy })
+		if healthy || waiting.Err() != nil {
+			return c.printHealth(views)
+		}
+		select {
+		case <-waiting.Done():
+		case <-time.After(healthPoll):
+		}
+	}
+}
+
+// probeAll probes each server once.
+func (c *cli) probeAll(ctx context.Context, path string, timeout time.Duration) (views []healthView, err error) {
+	cl, err := c.client(timeout) // a new one each time: the socket may appear later
 	if err != nil {
-		return usageError{err.Error(), ""}
+		return nil, err
 	}
 	defer cl.Close()
 	credentials, err := c.credentials()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	// The probe uses no proxy: it must reach the process itself.
-	prober := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: credentials}}
-	var views []healthView
-	var bad []string
 	for _, server := range cl.Servers() {
-		v := probe(ctx, prober, server, path, timeout)
-		views = append(views, v)
-		if !v.Healthy {
-			bad = append(bad, fmt.Sprintf("%s: %s", v.Server, v.Text))
-		}
+		views = append(views, probe(ctx, credentials, server, path, timeout))
 	}
+	return views, nil
+}
+
+// printHealth prints the answers. It returns an error if a server is not healthy.
+func (c *cli) printHealth(views []healthView) error {
 	if err := c.print(views, func(p *page) {
 		for _, v := range views {
 			if v.Healthy {
@@ -80,18 +105,33 @@ func (c *cli) health(ctx context.Context, path string, timeout time.Duration) er
 	}); err != nil {
 		return err
 	}
+	var bad []string
+	for _, v := range views {
+		if !v.Healthy {
+			bad = append(bad, fmt.Sprintf("%s: %s", v.Server, v.Text))
+		}
+	}
 	if len(bad) > 0 {
 		return &codedError{exitFailed, "", errors.New(strings.Join(bad, "\n"))}
 	}
 	return nil
 }
 
-// probe sends one request to one server.
-func probe(ctx context.Context, prober *http.Client, server, path string, timeout time.Duration) healthView {
+// probe sends one request to one server. It uses no proxy: it must reach the process itself.
+func probe(ctx context.Context, credentials *tls.Config, server, path string, timeout time.Duration) healthView {
 	v := healthView{Server: server}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+path, nil)
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: credentials}
+	prober := &http.Client{Transport: transport}
+	base := server
+	if socket, ok := strings.CutPrefix(server, "unix://"); ok {
+		base = "http://localhost"
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
 	if err != nil {
 		v.Text = err.Error()
 		return v

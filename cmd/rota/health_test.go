@@ -3,10 +3,14 @@ package main
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestHealth(t *testing.T) {
@@ -19,6 +23,22 @@ func TestHealth(t *testing.T) {
 		_, _ = io.WriteString(w, "ok\n")
 	}))
 	t.Cleanup(server.Close)
+	socket := filepath.Join(t.TempDir(), "api.sock")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := &httptest.Server{Listener: listener, Config: &http.Server{Handler: server.Config.Handler, ReadHeaderTimeout: time.Second}}
+	local.Start()
+	t.Cleanup(local.Close)
+	var asked atomic.Int32
+	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = io.WriteString(w, "ok\n")
+	}))
+	t.Cleanup(late.Close)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 
@@ -33,6 +53,9 @@ func TestHealth(t *testing.T) {
 		{"a process that is not ready says why", []string{"--server", server.URL, "--ready"}, exitFailed, "", "etcd does not answer"},
 		{"nobody is not alive", []string{"--server", gone.URL}, exitFailed, "", "refused"},
 		{"of several all have to be", []string{"--server", server.URL + "," + gone.URL}, exitFailed, "ok\n", "refused"},
+		{"a socket leads to its process", []string{"--server", "unix://" + socket}, exitOK, "ok\n", ""},
+		{"a process may become ready later", []string{"--server", late.URL, "--ready", "--wait", "1m"}, exitOK, "ok\n", ""},
+		{"the wait ends", []string{"--server", server.URL, "--ready", "--wait", "1ms"}, exitFailed, "", "etcd does not answer"},
 		{"nonsense is a usage error", []string{"--server", "ftp://x"}, exitUsage, "", "ftp://x"},
 		{"data says which", []string{"--server", server.URL, "-o", "json"}, exitOK, `"healthy": true`, ""},
 	} {

@@ -149,7 +149,7 @@ var cmdRules = map[string]rule{
 		external: []string{"github.com/clipperhouse/displaywidth", "golang.org/x/term",
 			"github.com/hashicorp/go-hclog", "github.com/mattn/go-isatty", "github.com/rogpeppe/go-internal/diff",
 			"github.com/spf13/cobra/...", "github.com/spf13/pflag", "go.etcd.io/etcd/api/v3/v3rpc/rpctypes", etcdClient,
-			"go.etcd.io/etcd/etcdctl/v3/ctlv3", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
+			"go.etcd.io/etcd/etcdctl/v3/ctlv3", "go.etcd.io/etcd/etcdutl/v3/etcdutl", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
 	},
 	"cmd/rota/internal/extract": {external: []string{"github.com/clipperhouse/displaywidth", "k8s.io/client-go/util/jsonpath"}},
 	"cmd/rota/internal/top": {

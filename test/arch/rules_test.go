@@ -120,6 +120,7 @@ var libraryRules = map[string]rule{
 	"test/provider":       {external: []string{"github.com/go-jose/go-jose/v4"}},
 	"test/proxy":          {external: []string{"google.golang.org/grpc/..."}},
 	"test/release":        {},
+	"test/runbooks":       {},
 	"test/sim":            {},
 	"test/soak":           {},
 	"test/systemd":        {},
