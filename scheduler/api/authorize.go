@@ -43,7 +43,8 @@ func Proof(ctx context.Context) string {
 var everybody = auth.Caller{Grants: auth.Everything()}
 
 // authenticate finds the caller of each request. The rights are checked later, where the operation is known, before its handler
-// runs.
+// runs. But an anonymous caller is refused at once if the operation needs a right. Such refusals must cost as little as possible,
+// because a stranger can send any number of requests.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := everybody
@@ -55,8 +56,15 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 				s.logRefusal(r, "request with a wrong proof of identity", err)
 				c = auth.Caller{} // anonymous
 			}
+			if c.Anonymous() && s.needsProof(r) {
+				s.refuseStranger(w, r)
+				return
+			}
 		}
-		ctx := context.WithValue(r.Context(), provenKey{}, c)
+		ctx := context.WithValue(r.Context(), callerKey{}, callerOf(r))
+		ctx = context.WithValue(ctx, originKey{}, originOf(r))
+		ctx = context.WithValue(ctx, nodeKey{}, r.Header.Get(NodeHeader))
+		ctx = context.WithValue(ctx, provenKey{}, c)
 		ctx = context.WithValue(ctx, proofKey{}, func() string { return s.proofOf(r, c) })
 		if !c.Anonymous() {
 			ctx = context.WithValue(ctx, callerKey{}, byOf(r, c))
@@ -128,7 +136,7 @@ func (s *Server) decideOn(ctx context.Context, right auth.Right, on auth.Object)
 		s.log.Info("request would be refused", "principal", c.String(), "right", string(right), "job", name)
 		return 0, ""
 	case c.Anonymous():
-		return http.StatusUnauthorized, "say who you are: send a token as Authorization: Bearer, or a client certificate"
+		return http.StatusUnauthorized, whoAreYou
 	case name != "" && !c.Sees(on):
 		return http.StatusNotFound, fmt.Sprintf("there is no job %q", name)
 	}

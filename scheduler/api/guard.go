@@ -50,8 +50,10 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 		rec := &recorder{ResponseWriter: w}
 		defer func() {
 			p := recover()
-			s.log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
-				"took", s.now().Sub(began), "remote", r.RemoteAddr)
+			if s.log.IsDebug() { // the arguments of a line cost more than a refusal
+				s.log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
+					"took", s.now().Sub(began), "remote", r.RemoteAddr)
+			}
 			switch {
 			case p == nil:
 			case isAbort(p) || rec.failed != nil:
@@ -71,10 +73,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "same-origin")
 		// The deadline of a connection stays after a request, so every request sets a new one. Streams extend it.
 		_ = http.NewResponseController(rec).SetWriteDeadline(time.Now().Add(s.cfg.RequestTimeout + s.cfg.WriteTimeout))
-		ctx := context.WithValue(r.Context(), callerKey{}, callerOf(r))
-		ctx = context.WithValue(ctx, originKey{}, originOf(r))
-		ctx = context.WithValue(ctx, nodeKey{}, r.Header.Get(NodeHeader))
-		next.ServeHTTP(rec, r.WithContext(ctx))
+		next.ServeHTTP(rec, r)
 	})
 }
 
@@ -87,15 +86,30 @@ func isAbort(p any) bool {
 // sameSite refuses changes that come from a page of another site. Programs other than browsers send neither Origin nor
 // Sec-Fetch-Site, so they pass.
 func (s *Server) sameSite(next http.Handler) http.Handler {
-	protection := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := protection.Check(r); err != nil {
+		if err := crossOrigin.Check(r); err != nil {
 			s.refused(RefusedOrigin)
 			writeProblem(w, http.StatusForbidden, fmt.Sprintf("a page of %s may not change anything here", r.Header.Get("Origin")))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// smallBody is the length of a body, in bytes, that the server reads after a refusal, so that the connection stays usable. A new
+// connection would cost more than the rest of the request.
+const smallBody = 16 << 10
+
+// leaveBody prepares the answer to a request whose body no handler reads. The server itself discards a small body within the time
+// of a request. Otherwise the answer closes the connection.
+func (s *Server) leaveBody(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.ContentLength == 0:
+	case r.ContentLength > 0 && r.ContentLength <= smallBody:
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.RequestTimeout))
+	default:
+		w.Header().Set("Connection", "close")
+	}
 }
 
 // takeBody reads the body of a request before the handler runs. It limits the size and the time of the read. Then it removes the

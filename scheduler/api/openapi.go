@@ -170,6 +170,9 @@ type operation struct {
 
 func (s *Server) operation(doc huma.API, o operation) huma.Operation {
 	s.rights[o.id] = o.right
+	if o.right != auth.Anyone {
+		s.closed[o.method+" "+o.path] = true
+	}
 	op := huma.Operation{
 		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, DefaultStatus: o.status,
 		Errors: append([]int{

@@ -44,7 +44,7 @@ func (s *Server) limited(next http.Handler) http.Handler {
 		if wait := l.wait(clientOf(r)); wait > 0 {
 			s.refused(RefusedRate)
 			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-			w.Header().Set("Connection", "close") // otherwise the server would read the body
+			s.leaveBody(w, r)
 			writeProblem(w, http.StatusTooManyRequests, fmt.Sprintf("this client asks for more than %d changes a second", changesPerSecond))
 			return
 		}

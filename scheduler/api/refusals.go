@@ -1,11 +1,14 @@
 package api
 
 import (
+	"encoding/json"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/time/rate"
 )
 
@@ -86,4 +89,41 @@ func (s *Server) logRefusal(r *http.Request, message string, err error) {
 	if skipped, line := s.refusals.next(r); line {
 		s.log.Warn(message, "err", err, "remote", r.RemoteAddr, "path", r.URL.Path, "skipped", skipped)
 	}
+}
+
+// whoAreYou is the reason of a 401 answer.
+const whoAreYou = "say who you are: send a token as Authorization: Bearer, or a client certificate"
+
+// strangerProblem is the body of a 401 answer.
+var strangerProblem = sync.OnceValue(func() []byte {
+	text, err := json.Marshal(huma.NewError(http.StatusUnauthorized, whoAreYou))
+	if err != nil {
+		panic(err) // the value is a constant
+	}
+	return append(text, '\n')
+})
+
+// crossOrigin finds changes that come from a page of another site.
+var crossOrigin = http.NewCrossOriginProtection()
+
+// needsProof reports whether the operation that a request asks for needs a right. It returns false for a page of another site,
+// which gets another answer.
+func (s *Server) needsProof(r *http.Request) bool {
+	if s.cfg.Observe || !strings.HasPrefix(r.URL.Path, "/v1/") || crossOrigin.Check(r) != nil {
+		return false
+	}
+	_, pattern := s.v1.Handler(r)
+	return s.closed[pattern]
+}
+
+// refuseStranger answers a request of an anonymous caller.
+func (s *Server) refuseStranger(w http.ResponseWriter, r *http.Request) {
+	s.refused(RefusedNobody)
+	s.leaveBody(w, r)
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("WWW-Authenticate", challenge)
+	h.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(http.StatusUnauthorized)
+	_, _ = w.Write(strangerProblem()) // the client may be gone
 }

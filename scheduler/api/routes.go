@@ -37,6 +37,7 @@ func (s *Server) routes() http.Handler {
 	s.registerTokens(doc)
 	s.registerStreams(doc)
 	finish(doc)
+	s.v1 = v1
 
 	s.registerHealth(root)
 	root.HandleFunc("GET /version", s.version)
@@ -106,7 +107,7 @@ func (s *Server) metrics() http.Handler {
 		if s.sees(r.Context()) != nil {
 			status, detail := http.StatusForbidden, "metrics name all jobs: a role without a scope is needed"
 			if proven(r.Context()).Anonymous() {
-				status, detail = http.StatusUnauthorized, "say who you are: send a token as Authorization: Bearer, or a client certificate"
+				status, detail = http.StatusUnauthorized, whoAreYou
 				w.Header().Set("WWW-Authenticate", challenge)
 			}
 			s.countRefusal(status)
