@@ -28,6 +28,9 @@ func (s *Settings) checkBounds(fail func(key, hint, format string, args ...any))
 	if s.Bounds.Waiting < 1 {
 		fail("bounds.waiting", "write 1 or more", "%d is less than 1", s.Bounds.Waiting)
 	}
+	if s.Metrics.Jobs < 0 {
+		fail("metrics.jobs", "write 0 for none", "%d is less than 0", s.Metrics.Jobs)
+	}
 	if s.Bounds.Jobs < 1 {
 		fail("bounds.jobs", "write 1 or more", "%d is less than 1", s.Bounds.Jobs)
 	}

@@ -199,6 +199,10 @@ var settings = []setting{
 		"bounds.space", "percent of etcd's quota up to which submissions and new jobs are accepted", "80",
 		func(s *Settings) any { return &s.Bounds.Space },
 	},
+	{
+		"metrics.jobs", "jobs that have metrics of their own, the first ones by name; 0: none", "1000",
+		func(s *Settings) any { return &s.Metrics.Jobs },
+	},
 	{"log.level", "trace, debug, info, warn or error", "info", func(s *Settings) any { return &s.Log.Level }},
 	{"log.format", "json or text", "json", func(s *Settings) any { return &s.Log.Format }},
 	{

@@ -20,6 +20,7 @@ type Settings struct {
 	Output   Output
 	History  History
 	Bounds   Bounds
+	Metrics  Metrics
 	Log      Log
 	Auth     Auth
 	Insecure bool // allows an API without authentication to listen on addresses beyond loopback
@@ -194,6 +195,11 @@ type Bounds struct {
 	Waiting int // submitted runs of all jobs that may await their start
 	Jobs    int // definitions
 	Space   int // percent of etcd's quota up to which submissions and new definitions are accepted
+}
+
+// Metrics configures the metrics of this process.
+type Metrics struct {
+	Jobs int // the largest number of jobs with metrics of their own, the first ones by name; 0: none
 }
 
 // Log configures the log of this process.

@@ -19,7 +19,7 @@ type Mirror struct {
 
 	mu      sync.RWMutex
 	records map[Kind]map[string]record // guarded by mu, by name; terminal runs lack output, payload and spec
-	runs    map[string]map[string]bool // guarded by mu: ids of runs by job
+	runs    map[string]map[string]bool // guarded by mu: ids of runs by job, and whether they have ended
 	bad     map[string]Bad             // guarded by mu, by key
 	rev     int64                      // guarded by mu: the mirror has every change up to it
 	heard   time.Time                  // guarded by mu: the mirror has every change that the store had at this instant
@@ -123,20 +123,15 @@ func (m *Mirror) setLocked(changes []job.Change, k *keyState) []job.Change {
 	m.records[k.kind][k.name] = k.record
 	if k.kind == KindRuns {
 		m.tally.change(old.value, k.record.value)
+		if r, ok := k.record.value.(*job.Run); !known || ok && r.State.Terminal() {
+			m.indexRunLocked(k.name, ok && r.State.Terminal())
+		}
 	}
 	if k.kind == KindJobs {
 		m.indexHooksLocked(k.name, old.value, k.record.value)
 	}
 	if j, ok := k.record.value.(*job.Job); ok {
 		m.indexNotifyLocked(k.name, j.Spec.Reports())
-	}
-	if k.kind == KindRuns && !known {
-		if j, id, err := job.ParseRunName(k.name); err == nil {
-			if m.runs[j] == nil {
-				m.runs[j] = make(map[string]bool)
-			}
-			m.runs[j][id] = true
-		}
 	}
 	return append(changes, k.record.change(k.kind, k.name))
 }

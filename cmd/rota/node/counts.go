@@ -44,3 +44,17 @@ func (n *Node) status() (st scheduler.Status) {
 	}
 	return st
 }
+
+// jobResults returns a function that summarizes the jobs with metrics of their own; nil if no job has any.
+func (n *Node) jobResults() func() (list []store.JobResult, left int, ok bool) {
+	if n.cfg.Role == WorkerOnly || n.set.Metrics.Jobs == 0 {
+		return nil
+	}
+	return func() (list []store.JobResult, left int, ok bool) {
+		if !n.backend.Ready() {
+			return nil, 0, false
+		}
+		list, left = n.mirror.Results(n.set.Metrics.Jobs)
+		return list, left, true
+	}
+}

@@ -109,8 +109,15 @@ jobs:
 		if got := r.metric(t, metric); got != 1 {
 			t.Errorf("%s is %v", metric, got)
 		}
+		if got := r.metric(t, `rota_job_consecutive_failures{job="target"}`); got != 2 {
+			t.Errorf("%v failures in a row, want 2", got)
+		}
 		write(t, flag, "")
 		r.ends(t, run, job.Succeeded)
+		eventually(t, "the mirror has the success", func() bool { return r.metric(t, `rota_job_consecutive_failures{job="target"}`) == 0 })
+		if at := r.metric(t, `rota_job_last_success_timestamp_seconds{job="target"}`); at < float64(time.Now().Add(-time.Hour).Unix()) {
+			t.Errorf("the latest success was at %v", at)
+		}
 		eventually(t, "the breaker is closed", func() bool { return r.metric(t, metric) == 0 })
 		r.ends(t, r.submit(t, "target", api.RunRequest{}).Ref, job.Succeeded)
 	})

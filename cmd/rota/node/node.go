@@ -252,7 +252,7 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 	n.metrics = metrics.New(metrics.Sources{
 		Version: n.cfg.Version, Now: n.now, Space: n.space.Fill, Store: n.storeCounts, Status: n.status,
 		Restored: func() bool { return n.admission.Restored() != nil },
-		Known:    n.jobKnown(), Runs: n.countRuns,
+		Known:    n.jobKnown(), Runs: n.countRuns, Jobs: n.jobResults(),
 		AuthFile: func() bool { return n.authMistake() != nil },
 		OpenID:   func() bool { return n.providerTrouble() != nil },
 		Tokens:   n.storedTokens,

@@ -28,7 +28,8 @@ type Metrics struct {
 	givenUp   prometheus.Counter
 	conflicts prometheus.Counter
 	recalls   prometheus.Counter
-	attempts  *attemptCounts
+	attempts  attemptCounts
+	skipped   *rowCounts             // nil: not counted
 	notified  *prometheus.CounterVec // by notifier and outcome
 	fenced    prometheus.Counter
 	sessions  prometheus.Counter
@@ -66,6 +67,9 @@ type Sources struct {
 	AuthFile func() bool         // reports whether the auth.file on the disk is wrong
 	OpenID   func() bool         // reports whether the OpenID provider cannot be used
 	Tokens   func() []auth.Token // of the store
+	// Jobs returns the results of the jobs that have metrics of their own, and how many jobs have none. ok is false until there is a
+	// mirror. nil: no job has any.
+	Jobs func() (list []store.JobResult, left int, ok bool)
 	// Runs counts the runs in the store. ok is false until there is a mirror. nil: the process has none.
 	Runs func(now time.Time) (c store.RunCounts, ok bool)
 }
@@ -105,7 +109,7 @@ func New(from Sources) *Metrics {
 		delivered: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_hook_deliveries_total", Help: "Requests to hooks that this replica answered, by result.",
 		}, []string{"result"}),
-		attempts: newAttemptCounts(from.Known),
+		attempts: attemptCounts{newRowCounts(from.Known)},
 		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_notifications_total", Help: "Notifications of this leader, by notifier and outcome.",
 		}, []string{"notifier", "outcome"}),
@@ -120,6 +124,10 @@ func New(from Sources) *Metrics {
 		m.decisions, m.refused, m.rejected, m.delivered, m.uploading, m.uploadErr,
 		m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if from.Jobs != nil {
+		m.skipped = newRowCounts(from.Known)
+		m.registry.MustRegister(jobs{from.Jobs, m.skipped})
+	}
 	m.registry.MustRegister(gauges(from)...)
 	return m
 }
@@ -219,6 +227,9 @@ func (m *Metrics) Decided(d job.Decision, a job.Applied, _, _ time.Time) {
 		result = "skipped"
 	}
 	m.decisions.WithLabelValues(result).Inc()
+	if a.Err == nil && m.skipped != nil {
+		m.countSkipped(d)
+	}
 	if d.GaveUp && a.Err == nil {
 		m.givenUp.Inc()
 	}
@@ -239,7 +250,7 @@ func (m *Metrics) Began(run *job.Run, late time.Duration) {
 
 // Ended counts an attempt that ended on this worker.
 func (m *Metrics) Ended(r *job.Run, o *job.Outcome, took time.Duration) {
-	m.attempts.add(r.Job, o.State)
+	m.attempts.add(r.Job, string(o.State), 1)
 	m.duration.Observe(took.Seconds())
 }
 

@@ -112,9 +112,9 @@ func TestAttemptsAreCountedByJobAndOutcome(t *testing.T) {
 
 func TestRowsOfDeletedJobsAreDropped(t *testing.T) {
 	here := map[string]bool{"a": true, "b": true}
-	counts := newAttemptCounts(func(name string) bool { return here[name] })
+	counts := attemptCounts{newRowCounts(func(name string) bool { return here[name] })}
 	for _, name := range []string{"a", "b", job.AdHoc} {
-		counts.add(name, job.Succeeded)
+		counts.add(name, string(job.Succeeded), 1)
 	}
 	delete(here, "b")
 	rows := make(chan prometheus.Metric, 10)

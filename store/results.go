@@ -1,0 +1,87 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// JobResult summarizes the runs of a job that history has, and its schedule.
+type JobResult struct {
+	Job      string
+	Success  time.Time // when the latest successful run ended; zero: history has none
+	Failures int       // runs that failed, timed out or were lost, and ended after Success
+	Next     time.Time // the first slot that is not decided; zero: there is none, or the job is paused
+}
+
+// Results returns the results of at most most jobs, the first ones by name, and the number of jobs that are left out. It holds the
+// lock of the mirror only for one job at a time.
+func (m *Mirror) Results(most int) (list []JobResult, left int) {
+	m.mu.RLock()
+	names := make([]string, 0, len(m.records[KindJobs]))
+	for name := range m.records[KindJobs] {
+		names = append(names, name)
+	}
+	m.mu.RUnlock()
+	slices.Sort(names)
+	if left = max(0, len(names)-most); left > 0 {
+		names = names[:most]
+	}
+	paused := m.Gate().Paused != nil
+	for _, name := range names {
+		if r, ok := m.result(name, paused); ok {
+			list = append(list, r)
+		}
+	}
+	return list, left
+}
+
+// result returns the result of one job; false if it does not exist. paused says that all jobs are paused.
+func (m *Mirror) result(name string, paused bool) (r JobResult, ok bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	record, ok := m.records[KindJobs][name]
+	if !ok {
+		return r, false
+	}
+	r.Job = name
+	if j, readable := record.value.(*job.Job); readable && j.Paused == nil && !paused {
+		if c, known := m.records[KindCursors][name].value.(*job.Cursor); known {
+			r.Next = c.Next
+		}
+	}
+	var failed []time.Time
+	for id, ended := range m.runs[name] {
+		if !ended { // a job may have a million runs that wait
+			continue
+		}
+		run, readable := m.records[KindRuns][name+"/"+id].value.(*job.Run)
+		switch {
+		case !readable:
+		case run.State == job.Succeeded:
+			r.Success = job.Later(r.Success, run.Finished)
+		case run.State == job.Failed, run.State == job.TimedOut, run.State == job.Lost:
+			failed = append(failed, run.Finished)
+		}
+	}
+	for _, at := range failed {
+		if at.After(r.Success) {
+			r.Failures++
+		}
+	}
+	return r, true
+}
+
+// indexRunLocked adds a run to the index of runs by job. ended is false for a run that has not ended; it may remain true if a
+// client retries the run.
+func (m *Mirror) indexRunLocked(name string, ended bool) {
+	of, id, err := job.ParseRunName(name)
+	if err != nil {
+		return
+	}
+	if m.runs[of] == nil {
+		m.runs[of] = make(map[string]bool)
+	}
+	m.runs[of][id] = ended
+}
