@@ -112,10 +112,14 @@ func (s *Server) deliver(ctx context.Context, in *deliveryInput) (*struct {
 	case errors.Is(err, job.ErrNotFound):
 		return nil, huma.Error404NotFound(fmt.Sprintf("there is no hook %q", in.Hook))
 	case errors.As(err, &refusal):
-		s.log.Warn("delivery refused", "hook", in.Hook, "remote", from.remote, "reason", refusal.Reason)
+		if skipped, line := s.refusals.next(from.remote); line {
+			s.log.Warn("delivery refused", "hook", in.Hook, "remote", from.remote, "reason", refusal.Reason, "skipped", skipped)
+		}
 		return nil, err
 	case errors.As(err, &secret):
-		s.log.Error("secret of a hook cannot be used", "hook", in.Hook, "err", secret.Cause)
+		if skipped, line := s.refusals.next(from.remote); line {
+			s.log.Error("secret of a hook cannot be used", "hook", in.Hook, "err", secret.Cause, "skipped", skipped)
+		}
 		return nil, err
 	case err != nil:
 		return nil, err

@@ -1,14 +1,18 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -133,5 +137,23 @@ func TestRefusedDeliveries(t *testing.T) {
 				t.Error("it made a run")
 			}
 		})
+	}
+}
+
+// A stranger needs no token to send deliveries. They must not fill the disk with lines.
+func TestRefusedDeliveriesDoNotFillTheLog(t *testing.T) {
+	for hook, line := range map[string]string{"deployed": "delivery refused", "broken": "secret of a hook cannot be used"} {
+		var log bytes.Buffer
+		handler := api.New(api.DefaultConfig(), newFake().backend(), hclog.New(&hclog.LoggerOptions{Output: &log})).Handler()
+		for range 300 {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/v1/hooks/"+hook, strings.NewReader("{}"))
+			w := httptest.NewRecorder()
+			if handler.ServeHTTP(w, r); w.Code < 400 {
+				t.Fatalf("%s: got %d", hook, w.Code)
+			}
+		}
+		if got := strings.Count(log.String(), line); got < 50 || got > 60 {
+			t.Errorf("%s: 300 refused deliveries wrote %d lines", hook, got)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -32,12 +31,9 @@ type refusedClient struct {
 	skipped int // refusals since the last line
 }
 
-// next returns whether a refusal of a request gets a line, and how many refusals of its client had none since the last one.
-func (f *refusals) next(r *http.Request) (skipped int, line bool) {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
+// next returns whether a refusal of a client gets a line, and how many refusals of it had none since the last one. host is the
+// address of the client, without its port.
+func (f *refusals) next(host string) (skipped int, line bool) {
 	now := f.now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,7 +82,7 @@ func (s *Server) countRefusal(status int) {
 // logRefusal counts a refused proof of identity, and logs it unless its client has had many lines.
 func (s *Server) logRefusal(r *http.Request, message string, err error) {
 	s.refused(RefusedIdentity)
-	if skipped, line := s.refusals.next(r); line {
+	if skipped, line := s.refusals.next(hostOf(r)); line {
 		s.log.Warn(message, "err", err, "remote", r.RemoteAddr, "path", r.URL.Path, "skipped", skipped)
 	}
 }

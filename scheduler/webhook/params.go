@@ -13,6 +13,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
+	"github.com/rota-scheduler/rota/scheduler/budget"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -48,12 +49,12 @@ func Params(templates map[string]string, id string, body []byte) (map[string]str
 	isJSON := decode(body, &in.Body) == nil
 	params := make(map[string]string, len(templates))
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
-		t, err := parseTemplate(templates[name])
+		t, limit, err := parseTemplate(templates[name])
 		if err != nil {
 			return nil, refuse(http.StatusUnprocessableEntity, "parameter %s: its template is wrong: %v", name, err)
 		}
 		var out bounded
-		err = t.Execute(&out, in)
+		err = t.Execute(limit.Writer(&out), in)
 		switch value := out.String(); {
 		case err != nil && !isJSON:
 			return nil, refuse(http.StatusUnprocessableEntity, "parameter %s: the body is no JSON", name)
@@ -109,7 +110,7 @@ func printable(v any) any {
 // CheckTemplate returns an error if a template cannot be used. literal is the value of a text without template actions; ok is
 // false if the value depends on the delivery.
 func CheckTemplate(s string) (literal string, ok bool, err error) {
-	t, err := parseTemplate(s)
+	t, _, err := parseTemplate(s)
 	if err != nil {
 		return "", false, errors.New(reason(err))
 	}
@@ -123,20 +124,25 @@ func CheckTemplate(s string) (literal string, ok bool, err error) {
 	return literal, true, nil
 }
 
-func parseTemplate(s string) (*template.Template, error) {
-	t, err := template.New("text").Option("missingkey=error").Parse(s)
+// maxWork is how many bytes the functions of a template may make, while they make one value.
+const maxWork = 4 << 20
+
+// parseTemplate returns a template that can be executed once, and what it may take. It has no loops: see check.
+func parseTemplate(s string) (*template.Template, *budget.Budget, error) {
+	limit := budget.New(maxWork, 0)
+	t, err := template.New("text").Option("missingkey=error").Funcs(limit.Functions()).Parse(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, one := range t.Templates() {
 		if one != t {
-			return nil, errors.New("it defines another template")
+			return nil, nil, errors.New("it defines another template")
 		}
 	}
 	if t.Tree == nil { // the text is empty
 		t.Tree = &parse.Tree{Root: &parse.ListNode{}}
 	}
-	return t, check(t.Root, true)
+	return t, limit, check(t.Root, true)
 }
 
 // check refuses loops, because a body could make them long, and fields that do not exist. top is false within {{ with }}, where a

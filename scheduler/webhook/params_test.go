@@ -39,7 +39,9 @@ func TestParams(t *testing.T) {
 		"{{ .Body.environment.name }}": "parameter p: ",
 		"{{ index .Body.tags 7 }}":     "index out of range",
 		"{{ .Body.by.name }}":          "no value",
-		`{{ printf "%5000s" .ID }}`:    "too long",
+		`{{ printf "%5000s" .ID }}`:    "at most 999 characters",
+		`{{ printf "%999s%999s%999s%999s%999s" .ID .ID .ID .ID .ID }}`:                    "too long",
+		`{{ $x := "a" }}` + strings.Repeat(`{{ $x = print $x $x }}`, 40) + `{{ len $x }}`: "too much text",
 	} {
 		got, err := webhook.Params(map[string]string{"p": template}, "msg_1", []byte(body))
 		refusal, _ := errors.AsType[*webhook.Refusal](err)

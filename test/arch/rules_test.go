@@ -15,7 +15,8 @@ var libraryRules = map[string]rule{
 	"scheduler/notify":    {own: []string{"scheduler/job", "scheduler/policy"}},
 	"scheduler/attention": {own: []string{"scheduler/job"}},
 	"scheduler/timeline":  {own: []string{"scheduler/job"}},
-	"scheduler/webhook":   {own: []string{"scheduler/job"}, external: []string{"github.com/standard-webhooks/standard-webhooks/libraries/go"}},
+	"scheduler/budget":    {},
+	"scheduler/webhook":   {own: []string{"scheduler/budget", "scheduler/job"}, external: []string{"github.com/standard-webhooks/standard-webhooks/libraries/go"}},
 	"scheduler/doctor":    {own: []string{"scheduler/job"}},
 
 	// Mechanisms: each declares the interfaces that it uses, and knows neither etcd nor settings.
@@ -45,7 +46,7 @@ var libraryRules = map[string]rule{
 	"scheduler/executor/procs":  {external: system},
 	"scheduler/executor/refs":   {},
 	"scheduler/executor/dial":   {},
-	"scheduler/executor/fill":   {own: []string{"scheduler/job", "scheduler/executor/refs"}},
+	"scheduler/executor/fill":   {own: []string{"scheduler/budget", "scheduler/job", "scheduler/executor/refs"}},
 	"scheduler/notify/send": {
 		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs", "scheduler/executor/dial"}, // of executor, only Redactor
 		external: []string{"github.com/google/uuid", "github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},

@@ -103,9 +103,7 @@ func plainAnswer(t *testing.T, addr string) string {
 
 // asStranger runs commands as another user of the machine.
 func asStranger(t *testing.T, c *Cluster, url string) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can become another user")
-	}
+	needRoot(t)
 	const nobody = 65534
 	program := filepath.Join("/tmp", fmt.Sprintf("rota-stranger-%d", os.Getpid()))
 	text, err := os.ReadFile(binary)

@@ -118,7 +118,7 @@ func TestRefusedRequestsStarveNobody(t *testing.T) {
 		t.Errorf("the flood makes runs late: %v instead of %v", with, without)
 	}
 
-	// While all jobs pause, nothing but the flood could write.
+	// While all jobs pause, only the flood could write.
 	if _, err := c.Client.PauseAll(t.Context(), "the flood alone"); err != nil {
 		t.Fatal(err)
 	}

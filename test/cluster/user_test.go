@@ -16,11 +16,16 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// needRoot skips a test that starts processes of several users.
+// needRoot skips a test that starts processes of several users, or fails it if ROTA_CI=1.
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: needs root, to start processes of other users")
+	const missing = "NOT TESTED: needs root, to start processes of other users"
+	switch {
+	case os.Geteuid() == 0:
+	case os.Getenv("ROTA_CI") == "1":
+		t.Fatal(missing)
+	default:
+		t.Skip(missing)
 	}
 }
 

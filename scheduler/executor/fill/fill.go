@@ -8,6 +8,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/budget"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -33,6 +34,27 @@ type Fields struct {
 type Instant struct{ time.Time }
 
 func (i Instant) String() string { return job.SlotID(i.Time) }
+
+// maxLayout is the longest layout of a time, in bytes. A layout of a layout would otherwise grow without end.
+const maxLayout = 128
+
+var errLayout = fmt.Errorf("the layout of a time has more than %d bytes", maxLayout)
+
+// Format hides the method of the time, which accepts a layout of any length.
+func (i Instant) Format(layout string) (string, error) {
+	if len(layout) > maxLayout {
+		return "", errLayout
+	}
+	return i.Time.Format(layout), nil
+}
+
+// AppendFormat hides the method of the time, as Format does.
+func (i Instant) AppendFormat(to []byte, layout string) ([]byte, error) {
+	if len(layout) > maxLayout {
+		return nil, errLayout
+	}
+	return i.Time.AppendFormat(to, layout), nil
+}
 
 // Filler fills in the fields and references of one attempt.
 type Filler struct {
@@ -102,23 +124,32 @@ func parseText(what, s string) (text, error) {
 	if !strings.Contains(t.plain, "{{") {
 		return t, nil
 	}
-	stub := template.FuncMap{ // write sets the real functions
-		refFunc: func(int) string { return "" }, outputFunc: func(_, _ string) string { return "" },
-	}
+	stub := budget.New(0, 0).Functions() // write sets the real functions
+	stub[refFunc], stub[outputFunc] = func(int) string { return "" }, func(_, _ string) string { return "" }
 	if t.template, err = template.New(what).Option("missingkey=error").Funcs(stub).Parse(t.plain); err != nil {
 		return text{}, &Mistake{err.Error()}
 	}
+	budget.Count(t.template)
 	return t, nil
 }
 
+// The budget of one text. The longest text of a definition and the longest file of a reference fit.
+const (
+	maxText  = 16 << 20 // bytes
+	maxSteps = 100_000  // repetitions
+)
+
 func (t text) write(to io.Writer, f Filler) error {
 	var unresolved error
-	t.template.Funcs(template.FuncMap{outputFunc: f.output, refFunc: func(i int) (string, error) {
+	limit := budget.New(maxText, maxSteps)
+	functions := limit.Functions()
+	functions[outputFunc] = f.output
+	functions[refFunc] = func(i int) (string, error) {
 		var v string
 		v, unresolved = f.Resolve(t.refs[i])
 		return v, unresolved
-	}})
-	switch err := t.template.Execute(to, f.Fields); {
+	}
+	switch err := t.template.Funcs(functions).Execute(limit.Writer(to), f.Fields); {
 	case unresolved != nil:
 		return unresolved
 	case err != nil:

@@ -19,6 +19,8 @@ func TestCheck(t *testing.T) {
 		{"an endless loop is not executed", "{{ range 1000000000000 }}{{ end }}", ""},
 		{"a recursion is not executed", `{{ define "a" }}{{ template "a" }}{{ template "a" }}{{ end }}{{ if true }}{{ template "a" }}{{ end }}`, ""},
 		{"a word", "Hello {{name}}", `function "name" not defined`},
+		{"a value that doubles", `{{ $x := "a" }}` + strings.Repeat("{{ $x = print $x $x }}", 60), "<print $x $x>: error calling print: the template makes too much text"},
+		{"a long layout", `{{ .Slot.Format (printf "%200s" "") }}`, "<.Slot.Format>: error calling Format: the layout of a time has more than 128 bytes"},
 		{"no end", "{{ if .Slot }}x", "{{ end }} is missing"},
 		{"a field that does not exist", `{{ printf "%s" .Foo }}`, "<.Foo>: can't evaluate field Foo in type fill.Fields"},
 		{"a method that does not exist", "{{ .Slot.Foo }}", "<.Slot.Foo>: can't evaluate field Foo in type fill.Instant"},
@@ -48,7 +50,7 @@ func TestCheckAgreesWithText(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"{{ .Job }}/${env:a}": "charge/${ENV:A}", "{{ .Slot.Format \"2006-01\" }}": "2026-11", "{{ .Key }}": "k",
-		"{{name}}": "", "{{ .Foo }}": "", "{{ if .Slot }}": "", "{{ len .Attempt }}": "",
+		"{{name}}": "", "{{ .Foo }}": "", "{{ if .Slot }}": "", `{{ printf "%9999s" .Key }}`: "", "{{ len .Attempt }}": "",
 	} {
 		got, err := f.Text("body", text)
 		if got != want || (err == nil) != (fill.Check(text) == nil) {
