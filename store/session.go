@@ -8,6 +8,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
@@ -55,6 +56,9 @@ func (s *Store) grant(ctx context.Context, life time.Duration) (clientv3.LeaseID
 	try, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	resp, err := s.client.Grant(try, int64(math.Ceil(life.Seconds())))
+	if isCode(err, rpctypes.ErrNoSpace) {
+		err = job.ErrFull
+	}
 	if err != nil {
 		return 0, fmt.Errorf("grant lease: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -60,28 +61,24 @@ func (c *cli) doctor(ctx context.Context, file string, endpoints []string) error
 		return err
 	}
 	f := doctor.Facts{Now: c.now()}
-	f.Members = checkup.Members(ctx, etcd.Endpoints, etcd.Prefix, func(endpoint string) (*clientv3.Client, error) {
-		one := etcd
-		one.Endpoints = []string{endpoint}
-		return etcdconn.Dial(one)
-	})
-	if f.StoreErr = c.readRecords(ctx, etcd, &f); failure.IsConfig(f.StoreErr) {
-		return f.StoreErr
-	}
 	own, err := c.ownCertificates(etcd)
 	if err != nil {
 		return err
 	}
-	urls := slices.Clone(etcd.Endpoints)
-	for _, r := range f.Replicas {
-		u := "http://" + r.Addr
-		if _, secure := checkup.ServesTLS(ctx, r.Addr, own); secure {
-			u = "https://" + r.Addr
-		}
-		urls = append(urls, u)
-		f.Answers = append(f.Answers, c.ask(ctx, r.Name, u))
+	var members sync.WaitGroup // beside the rest, since a process that hangs costs the whole timeout of each question
+	members.Go(func() {
+		f.Members = checkup.Members(ctx, etcd.Endpoints, etcd.Prefix, func(endpoint string) (*clientv3.Client, error) {
+			one := etcd
+			one.Endpoints = []string{endpoint}
+			return etcdconn.Dial(one)
+		})
+	})
+	f.StoreErr = c.readRecords(ctx, etcd, &f)
+	c.askReplicas(ctx, etcd.Endpoints, own, &f)
+	members.Wait()
+	if failure.IsConfig(f.StoreErr) {
+		return f.StoreErr
 	}
-	f.Served = checkup.Served(ctx, urls, own)
 	if settings != nil {
 		f.Served = append(f.Served, checkup.Files(settings)...)
 		f.Machine = checkup.Machine(settings, f.Replicas, f.Workers)
@@ -122,13 +119,37 @@ func (c *cli) ownCertificates(etcd config.Etcd) (list []tls.Certificate, err err
 	return list, nil
 }
 
+// askReplicas asks all replicas in f about the cluster, and all servers for their certificates.
+func (c *cli) askReplicas(ctx context.Context, endpoints []string, own []tls.Certificate, f *doctor.Facts) {
+	urls := append(slices.Clone(endpoints), make([]string, len(f.Replicas))...)
+	f.Answers = make([]doctor.Answer, len(f.Replicas))
+	var all sync.WaitGroup
+	for i, r := range f.Replicas {
+		all.Go(func() {
+			at := "http://" + r.Addr
+			if _, secure := checkup.ServesTLS(ctx, r.Addr, own); secure {
+				at = "https://" + r.Addr
+			}
+			urls[len(endpoints)+i] = at
+			f.Answers[i] = c.ask(ctx, r.Name, at)
+		})
+	}
+	all.Wait()
+	f.Served = checkup.Served(ctx, urls, own)
+}
+
+// askTimeout is how long a replica has for its answer.
+const askTimeout = 2 * time.Second
+
 // ask asks one replica about the cluster.
 func (c *cli) ask(ctx context.Context, node, at string) doctor.Answer {
 	a := doctor.Answer{Node: node, Addr: strings.TrimPrefix(strings.TrimPrefix(at, "https://"), "http://")}
-	servers := c.server
-	defer func() { c.server = servers }()
-	c.server = at
-	cl, err := c.client(readTimeout)
+	tokenFile, token, err := c.findToken(at)
+	if err != nil {
+		a.Err = err
+		return a
+	}
+	cl, err := c.clientOf(at, tokenFile, token, askTimeout)
 	if err != nil {
 		a.Err = err
 		return a

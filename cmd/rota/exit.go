@@ -110,7 +110,6 @@ func (c *cli) report(err error, command string) {
 		coded  *codedError
 		usage  usageError
 		files  config.Errors
-		answer *client.Error
 		signal interrupted
 	)
 	msg, hint := err.Error(), ""
@@ -132,12 +131,12 @@ func (c *cli) report(err error, command string) {
 		msg = counted(len(files), "mistake") + " found"
 	case scheduleHint(err) != "":
 		msg, hint = scheduleText(err), scheduleHint(err)
-	case errors.As(err, &coded):
+	case errors.As(err, &coded) && coded.hint != "":
 		hint = coded.hint
-	case errors.As(err, &answer) && answer.RetryAfter > 0:
-		hint = fmt.Sprintf("try again in %s", answer.RetryAfter)
+	default:
+		hint = answerHint(err)
 	}
-	c.printErr("rota: %s", indented(msg))
+	c.printErr("rota: %s", indented(withoutGo(msg)))
 	if hint != "" {
 		c.printErr("hint: %s", hint)
 	}

@@ -194,7 +194,7 @@ func TestRefusalIsOneMessageAndOneHint(t *testing.T) {
 	}{
 		"usage":            {usagef("--limit -1: no"), "rota: --limit -1: no\nhint: run `rota runs --help`\n"},
 		"one reason":       {&schedule.Error{Field: "jitter", Expr: "-1s", Msg: "is negative", Hint: "leave it out"}, "rota: jitter \"-1s\": is negative\nhint: leave it out\n"},
-		"retry later":      {&client.Error{Status: 503, Detail: "not ready", RetryAfter: 2 * time.Second}, "rota: not ready\nhint: try again in 2s\n"},
+		"retry later":      {&client.Error{Status: 503, Detail: "not ready", RetryAfter: 2 * time.Second}, "rota: not ready\nhint: try again in 2s; `rota status` says what is wrong\n"},
 		"several lines":    {errors.New("one\ntwo"), "rota: one\n      two\n"},
 		"mistakes in file": {config.Errors{{File: "a.yaml", Line: 1, Col: 2, Msg: "bad"}}, "a.yaml:1:2: bad\nrota: 1 mistake found\n"},
 	} {

@@ -103,6 +103,9 @@ func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error
 		return config.Etcd{}, &codedError{exitUnavailable, hint, err}
 	case err != nil:
 		return config.Etcd{}, err
+	case cluster.Tolerated != nil && *cluster.Tolerated < 0:
+		err := errors.New("the majority of the store's members is lost, so the store answers nobody")
+		return config.Etcd{}, &codedError{exitUnavailable, "start the members that do not answer: `rota status` names them", err}
 	}
 	etcd.Prefix = cluster.Name
 	if len(etcd.Endpoints) == 0 {

@@ -23,6 +23,9 @@ var ErrUnavailable = errors.New("unavailable")
 // answers after the operator has acted.
 var ErrHeld = fmt.Errorf("this process waits for an operator, and is %w", ErrUnavailable)
 
+// NoSuchPath begins the detail of the answer to a request for an unknown path. Clients of a later version recognise it.
+const NoSuchPath = "nothing here"
+
 // Invalid is returned by a Backend for a definition with mistakes.
 type Invalid struct {
 	Errors []FieldError

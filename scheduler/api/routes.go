@@ -94,9 +94,9 @@ func (s *Server) knownPaths(mux *http.ServeMux) http.Handler {
 				fmt.Sprintf("%s is not possible here: use %s", r.Method, strings.Join(allowed, " or ")))
 		case s.back.Replica == nil:
 			writeProblem(w, http.StatusNotFound,
-				"nothing here: this process is a worker, which serves logs, health and metrics; ask a replica")
+				"this process is a worker, which serves logs, health and metrics; ask a replica")
 		default:
-			writeProblem(w, http.StatusNotFound, "nothing here: /v1/openapi.json lists all paths")
+			writeProblem(w, http.StatusNotFound, NoSuchPath+": /v1/openapi.json lists all paths")
 		}
 	})
 }

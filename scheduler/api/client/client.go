@@ -182,7 +182,7 @@ func mayTryNext(q call, err error) bool {
 
 func (c *Client) send(ctx context.Context, server string, q call, body []byte, token string) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(c.cfg.Timeout, func() { cancel(context.DeadlineExceeded) })
+	timer := time.AfterFunc(c.cfg.Timeout, func() { cancel(late(c.cfg.Timeout)) })
 	to, base := c.at(server)
 	target := base + q.path
 	if len(q.query) > 0 {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 )
 
 // Error is an RFC 9457 problem that a server sent. errors.Is matches it with job.ErrNotFound, job.ErrConflict, job.ErrTooLarge,
-// job.ErrFull and api.ErrUnavailable. An Error with Foreign set matches only api.ErrUnavailable.
+// job.ErrFull and api.ErrUnavailable. An Error with Foreign or Unknown set matches only
+// api.ErrUnavailable.
 type Error struct {
 	Status     int           `json:"status"`
 	Title      string        `json:"title"`
@@ -25,6 +27,8 @@ type Error struct {
 	Server     string        `json:"-"`
 	RetryAfter time.Duration `json:"-"` // 0: the server did not send it
 	Foreign    bool          `json:"-"` // the sender is a proxy or another program, not rota
+	Unknown    bool          `json:"-"` // the versions of the server and of the client do not fit
+	Token      bool          `json:"-"` // the request had a token
 }
 
 // Field is a mistake in one part of the request.
@@ -45,7 +49,7 @@ func (e *Error) Is(target error) bool {
 	if target == api.ErrUnavailable {
 		return e.Status >= 502 && e.Status <= 504
 	}
-	if e.Foreign { // a 404 of another program does not mean that a job is missing
+	if e.Foreign || e.Unknown { // their 404 does not mean that a job is missing
 		return false
 	}
 	switch target {
@@ -67,6 +71,15 @@ func readProblem(server string, res *http.Response, body []byte) error {
 		e = &Error{Foreign: true, Detail: foreignText(server, res)}
 	}
 	e.Status, e.Server = res.StatusCode, server // the body may have a different status
+	e.Token = res.Request.Header.Get("Authorization") != ""
+	switch {
+	case e.Status == http.StatusUnauthorized && e.Token && !e.Foreign:
+		e.Detail = server + " rejects the token: it has expired, was revoked, or belongs to another cluster"
+	case e.Status == http.StatusNotFound && strings.HasPrefix(e.Detail, api.NoSuchPath):
+		e.Unknown = true
+		request := res.Request.Method + " " + res.Request.URL.Path
+		e.Detail = fmt.Sprintf("%s does not know %s: its version is older than this command", server, request)
+	}
 	if e.Title == "" {
 		e.Title = http.StatusText(res.StatusCode)
 	}
@@ -84,11 +97,27 @@ func foreign(res *http.Response) error {
 	}
 }
 
+// newer returns an error for a successful answer whose form has changed.
+func newer(res *http.Response, err *json.UnmarshalTypeError) error {
+	server := res.Request.URL.Scheme + "://" + res.Request.URL.Host
+	const text = "%s answers in a form that this command does not know (%s is a %s): its version is newer"
+	return &Error{
+		Unknown: true, Status: res.StatusCode, Title: http.StatusText(res.StatusCode), Server: server,
+		Detail: fmt.Sprintf(text, server, err.Field, err.Value),
+	}
+}
+
 func foreignText(server string, res *http.Response) string {
 	return fmt.Sprintf("%s answered %s, and not as rota does: is it the right address?", server, res.Status)
 }
 
 var errNoAnswer = errors.New("no answer")
+
+// late is the error of a server that did not answer in time. It is a context.DeadlineExceeded.
+type late time.Duration
+
+func (e late) Error() string        { return fmt.Sprintf("it did not answer within %s", time.Duration(e)) }
+func (e late) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // noAnswer is the error for a server that did not answer.
 type noAnswer struct {
@@ -118,7 +147,7 @@ type Unreachable struct {
 func (e *Unreachable) Error() string {
 	where := strings.Join(e.Servers, ", ")
 	if errors.Is(e.Err, syscall.ECONNREFUSED) {
-		return fmt.Sprintf("no rota answers at %s: start one with `rota dev`, or name one with --server", where)
+		return fmt.Sprintf("no rota answers at %s: connection refused", where)
 	}
 	return fmt.Sprintf("no rota answers at %s: %v", where, e.Err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -89,6 +90,18 @@ func TestFallback(t *testing.T) {
 		}
 		if got := asked.Load(); got != 1 {
 			t.Errorf("the bad one was asked %d times, want once", got)
+		}
+	})
+	t.Run("a change goes to a server that is alive, and not to one that hangs", func(t *testing.T) {
+		hangs, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections, but no process answers
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = hangs.Close() })
+		second, asked := server(t, good)
+		c := dial(t, client.Config{Servers: hangs.Addr().String() + "," + second})
+		if err := submit(c); err != nil || asked.Load() != 1 {
+			t.Errorf("got %v and %d requests to the second server, want one", err, asked.Load())
 		}
 	})
 	t.Run("a server's words are worth more than silence", func(t *testing.T) {

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -27,7 +28,11 @@ func fetch[T any](ctx context.Context, c *Client, q call) (v T, status int, err 
 	if !hasType(res, "application/json") {
 		return v, 0, foreign(res)
 	}
-	if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
+	err = json.NewDecoder(res.Body).Decode(&v)
+	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return v, 0, newer(res, other)
+	}
+	if err != nil {
 		return v, 0, fmt.Errorf("read answer to %s %s: %w", q.method, q.path, err)
 	}
 	if !complete(v) {

@@ -7,12 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 )
-
-// dialLearned bounds how long the client looks for learned servers that accept a connection.
-const dialLearned = time.Second
 
 // learn keeps the replicas that a server names, as a list of host:port. They have the scheme of that server.
 func (c *Client) learn(server, list string) {
@@ -38,61 +33,59 @@ func (c *Client) learn(server, list string) {
 }
 
 // order yields the servers in the order in which they are asked. The server that answered last is the first. Then follow the
-// given servers, and at the end the learned ones that accept a connection.
+// given servers, and at the end the learned ones that are alive. Before the first answer, silent servers are left out as long as
+// another one is not silent.
 func (c *Client) order(ctx context.Context) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		good := c.Answering()
-		asked := []string{good}
-		if !yield(good) {
+		given, learned := c.candidates(good)
+		if c.good.Load() != nil || len(given)+len(learned) == 1 {
+			if !yield(good) {
+				return
+			}
+			given, learned = c.candidates(good) // it may have named others
+			given = given[1:]
+		}
+		if len(given)+len(learned) == 0 {
 			return
 		}
-		after := slices.Index(c.servers, good) + 1 // 0 for a learned server
-		for i := range c.servers {
-			server := c.servers[(after+i)%len(c.servers)]
-			if slices.Contains(asked, server) {
+		states, stop := c.pulses(ctx, append(given, learned...))
+		defer stop()
+		others := 0
+		for i, server := range given {
+			if states[i]() == silent {
 				continue
 			}
-			if asked = append(asked, server); !yield(server) {
+			if others++; !yield(server) {
 				return
 			}
 		}
-		c.mu.Lock()
-		others := slices.DeleteFunc(slices.Clone(c.learned), func(s string) bool { return slices.Contains(asked, s) })
-		c.mu.Unlock()
-		for _, server := range accepting(ctx, others) {
-			if !yield(server) {
+		for i, server := range learned {
+			if states[len(given)+i]() != alive {
+				continue
+			}
+			if others++; !yield(server) {
 				return
 			}
+		}
+		if others == 0 && len(given) > 0 {
+			yield(given[0])
 		}
 	}
 }
 
-// accepting returns the servers that accept a connection, in the order of the list.
-func accepting(ctx context.Context, servers []string) []string {
-	ctx, cancel := context.WithTimeout(ctx, dialLearned)
-	defer cancel()
-	up := make([]bool, len(servers))
-	var dials sync.WaitGroup
-	for i, server := range servers {
-		dials.Go(func() {
-			u, err := url.Parse(server)
-			if err != nil {
-				return
-			}
-			if conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host); err == nil {
-				conn.Close()
-				up[i] = true
-			}
-		})
-	}
-	dials.Wait()
-	var list []string
-	for i, server := range servers {
-		if up[i] {
-			list = append(list, server)
+// candidates returns the servers to ask: good, then the given ones after it, and the learned ones apart.
+func (c *Client) candidates(good string) (given, learned []string) {
+	given = []string{good}
+	after := slices.Index(c.servers, good) + 1 // 0 for a learned server
+	for i := range c.servers {
+		if server := c.servers[(after+i)%len(c.servers)]; !slices.Contains(given, server) {
+			given = append(given, server)
 		}
 	}
-	return list
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return given, slices.DeleteFunc(slices.Clone(c.learned), func(s string) bool { return slices.Contains(given, s) })
 }
 
 // tokenFor returns the token for a server. A learned server gets the token of the given ones, but not in plain text over a network.

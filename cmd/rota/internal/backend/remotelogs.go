@@ -15,6 +15,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
+// workerTimeout is how long a worker may take to begin its answer. A client asks another replica afterwards, and waits for less
+// than five seconds in all.
+const workerTimeout = 2 * time.Second
+
 // remoteLogs reads an attempt's output from the worker that has it.
 func (b *Backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name string, follow bool) (io.ReadCloser, error) {
 	w, err := b.store.Worker(ctx, name)
@@ -26,7 +30,7 @@ func (b *Backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name 
 	case w.Addr == b.cfg.Addr: // the address is this process's own, so the request would come back here
 		return nil, unavailable(fmt.Errorf("worker %s, which has the output, says that it is at %s, as this node does", name, w.Addr))
 	}
-	c, err := peer.Dial(b.cfg.TLS, w.Addr, name, 0)
+	c, err := peer.Dial(b.cfg.TLS, w.Addr, name, workerTimeout)
 	if err != nil {
 		return nil, unavailable(err)
 	}

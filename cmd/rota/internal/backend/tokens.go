@@ -2,9 +2,11 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // Tokens returns the tokens in the store.
@@ -19,6 +21,10 @@ func (b *Backend) Tokens(context.Context) ([]auth.Token, error) {
 func (b *Backend) CreateToken(ctx context.Context, t auth.Token) error {
 	if err := b.up(); err != nil {
 		return err
+	}
+	// Without a majority, this read fails earlier than the write, and without an unknown result.
+	if _, _, err := b.store.Token(ctx, t.ID); err != nil && !errors.Is(err, job.ErrNotFound) {
+		return storeError(err)
 	}
 	if err := b.store.CreateToken(ctx, t); err != nil {
 		return storeError(err)

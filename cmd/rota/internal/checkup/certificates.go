@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/doctor"
 )
 
-const handshakeTimeout = 2 * time.Second
+const handshakeTimeout = 1500 * time.Millisecond
 
 // ServesTLS returns the certificate that the server at addr, host:port, shows; false if it does not use TLS or does not answer.
 // own is what this process shows, because servers log clients that show nothing. The certificate is only looked at: nobody is

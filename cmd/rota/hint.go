@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// hintVersions is the hint if this command and the cluster do not know the same requests.
+const hintVersions = "use a rota of the version of the cluster: `rota version --cluster` lists the versions"
+
+// answerHint returns the hint for an error of a request to the cluster; "" if there is none.
+func answerHint(err error) string {
+	var none *client.Unreachable
+	var answer *client.Error
+	switch {
+	case errors.As(err, &none) && errors.Is(none.Err, syscall.ECONNREFUSED):
+		return "start one with `rota dev`, or name one with --server"
+	case errors.As(err, &none):
+		return fmt.Sprintf("probe it with `rota health --server %s`, or name another one with --server", none.Servers[0])
+	case !errors.As(err, &answer):
+		return ""
+	case answer.Status == http.StatusUnauthorized && answer.Token:
+		return "ask an admin for another one, which `rota token create` makes, and name it with --token-file or ROTA_TOKEN_FILE"
+	case answer.Status == http.StatusUnauthorized:
+		return "name a token with --token-file or ROTA_TOKEN_FILE, or sign in with `rota login`"
+	case answer.Unknown, slices.ContainsFunc(answer.Fields, unknownField):
+		return hintVersions
+	case errors.Is(answer, job.ErrFull):
+		return "`rota status` says how full it is; docs/how-to/recover-a-full-store.md has the steps"
+	case answer.RetryAfter > 0 && answer.Status != http.StatusTooManyRequests:
+		return fmt.Sprintf("try again in %s; `rota status` says what is wrong", answer.RetryAfter)
+	case answer.RetryAfter > 0:
+		return fmt.Sprintf("try again in %s", answer.RetryAfter)
+	}
+	return ""
+}
+
+// unknownField reports whether a server refused a field of a request because it does not know it.
+func unknownField(f client.Field) bool {
+	return strings.Contains(f.Message, "unexpected property") || strings.Contains(f.Message, "unknown")
+}
+
+// withoutGo replaces words of Go's library.
+func withoutGo(msg string) string {
+	return strings.ReplaceAll(msg, context.DeadlineExceeded.Error(), "no answer in time")
+}
