@@ -54,9 +54,17 @@ func TestUpgradeAndBack(t *testing.T) {
 	leader := c.Leader()
 	others := slices.DeleteFunc(slices.Clone(c.Replicas()), func(n *Node) bool { return n == leader })
 	for _, n := range append(others, leader) { // version 0.1.0 leads the replicas of this build until the end
+		if n == leader {
+			definePod(c, leader, others[0])
+			awaitRequests(t, sink)
+			if runs := c.Recorder.Runs("pod"); c.Leader() != leader || len(runs) > 0 {
+				t.Errorf("a job that version 0.1.0 does not know has %d runs while it leads", len(runs))
+			}
+		}
 		n.replace(binary, append(slices.Clone(n.Args), allowWorker, allowNotify))
 		awaitRequests(t, sink)
 	}
+	checkPod(c)
 	leader = c.Leader()
 	others = slices.DeleteFunc(slices.Clone(c.Replicas()), func(n *Node) bool { return n == leader })
 	for _, n := range append([]*Node{leader}, others...) {
@@ -95,6 +103,50 @@ func TestUpgradeAndBack(t *testing.T) {
 			t.Errorf("%s verify: exit code %d\n%s", rota, code, out)
 		}
 	}
+}
+
+// definePod defines a job of a kind that version 0.1.0 does not know, while that version leads.
+func definePod(c *Cluster, leader, fresh *Node) {
+	c.t.Helper()
+	spec := job.Spec{
+		Every: job.Duration(time.Second), Missed: job.MissedAll, Overlap: job.OverlapAllow, Kubernetes: &job.Kubernetes{Image: "report:7"},
+	}
+	if _, _, err := newClient(c.t, fresh.URL, "").PutJob(c.t.Context(), "pod", spec, api.Precondition{}); err != nil {
+		c.t.Fatal(err)
+	}
+	if out, _ := Command(c.t, leader.binary, "status", "--server="+leader.URL); !strings.Contains(out, "jobs/pod") {
+		c.t.Errorf("version 0.1.0 does not report the definition that it cannot read:\n%s", out)
+	}
+}
+
+// checkPod checks that the slots of the job that definePod defined wait for a worker, also those that passed while version 0.1.0
+// led. Then it deletes the job, which ends its runs.
+func checkPod(c *Cluster) {
+	c.t.Helper()
+	var runs map[string]job.Run
+	if !Within(20*time.Second, func() bool {
+		runs = c.Recorder.Runs("pod")
+		waiting := 0
+		for _, r := range runs {
+			if r.State == job.Pending && r.Attempt == 0 && strings.HasPrefix(r.Reason, "no worker accepts it") {
+				waiting++
+			}
+		}
+		return waiting > 0 && waiting == len(runs)
+	}) {
+		c.t.Fatalf("the slots of the job do not wait for a worker: %+v", runs)
+	}
+	if err := c.Client.DeleteJob(c.t.Context(), "pod", api.Precondition{}); err != nil {
+		c.t.Fatal(err)
+	}
+	Await(c.t, 20*time.Second, "the runs of the deleted job are canceled", func() bool {
+		for _, r := range c.Recorder.Runs("pod") {
+			if r.State != job.Canceled {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // upgradeJobs returns jobs whose runs wait for limits, retries and other runs. Their schedules end at end.
