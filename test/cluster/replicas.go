@@ -93,3 +93,13 @@ func (c *Cluster) AddWorker(name string, flags ...string) *Node {
 	})
 	return n
 }
+
+// StartVia starts a worker again, with another endpoint of etcd, such as a proxy.
+func (n *Node) StartVia(endpoint string) {
+	n.t.Helper()
+	n.Terminate()
+	n.Args = slices.DeleteFunc(n.Args, func(arg string) bool { return strings.HasPrefix(arg, "--etcd-endpoints=") })
+	n.Args = append(n.Args, "--etcd-endpoints="+endpoint)
+	n.Start()
+	n.WaitReady()
+}
