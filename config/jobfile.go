@@ -138,6 +138,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	}
 	r.schedule(value, key, name, &spec, true)
 	r.checkOutputs(own, &spec)
+	r.checkEveryWorker(own, what, &spec)
 	r.checkParams(own, what, &spec)
 	r.retry(own, value, &spec)
 	if !misspelt {

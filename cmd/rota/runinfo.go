@@ -45,6 +45,7 @@ func writeRun(p *page, r *api.RunView) {
 		"State", string(r.State),
 		"Reason", r.Reason,
 		"Kind", string(r.Kind)+lateness(r),
+		"Copy of", copyOf(&r.Run),
 		"Retry of", r.RetryOf,
 		"Requested by", r.By,
 		"Idempotency key", r.Key,
@@ -63,6 +64,10 @@ func writeRun(p *page, r *api.RunView) {
 	if r.Attempt > 0 {
 		p.line("")
 		p.table(attemptRows(p, r))
+	}
+	if len(r.CopyRuns) > 0 {
+		p.line("")
+		p.table(copyRows(p, r))
 	}
 	if r.Output != "" {
 		p.line("\nEnd of the output (`rota logs %s` prints all of it):", r.Ref)
@@ -104,6 +109,23 @@ func attemptRows(p *page, r *api.RunView) [][]any {
 			r.Attempt, tinted{string(r.State), colorOf(r.State)}, r.Worker, r.Token, p.when(r.Started),
 			lasted(r.Started, r.Finished, p.now), "", "",
 		})
+	}
+	return rows
+}
+
+// copyOf returns the run of which r is a copy, and its worker; "" if r is none.
+func copyOf(r *job.Run) string {
+	if of := r.CopyOf(); of != "" {
+		return r.Job + "/" + of + " on worker " + r.On
+	}
+	return ""
+}
+
+// copyRows returns table rows of the copies of a run on every worker.
+func copyRows(p *page, r *api.RunView) [][]any {
+	rows := [][]any{{"WORKER", tinted{"STATE", plain}, "COPY", "REASON"}}
+	for _, c := range r.CopyRuns {
+		rows = append(rows, []any{c.Worker, tinted{string(c.State), colorOf(c.State)}, c.Ref, p.shortened(c.Reason)})
 	}
 	return rows
 }

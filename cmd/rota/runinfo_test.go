@@ -42,3 +42,24 @@ func TestRunInfoNamesTheWriter(t *testing.T) {
 		}
 	}
 }
+
+func TestRunInfoShowsCopies(t *testing.T) {
+	of := job.Run{Job: "a", ID: "b", State: job.Pending}.SpreadOver([]string{"w1", "w2"}, time.Now())
+	v := api.NewRunView(of)
+	v.CopyRuns = []api.CopyView{{Worker: "w1", Ref: "a/b.w1", State: job.Succeeded}, {Worker: "w2", Ref: "a/b.w2", State: job.Failed, Reason: "exit code 1"}}
+	c := of.Copy("w2", time.Now())
+	copied := api.NewRunView(c)
+	for _, tc := range []struct {
+		view *api.RunView
+		want string
+	}{
+		{&v, "WORKER STATE COPY REASON w1 succeeded a/b.w1 - w2 failed a/b.w2 exit code 1"},
+		{&copied, "Copy of: a/b on worker w2"},
+	} {
+		out := &bytes.Buffer{}
+		writeRun(&page{out: out, now: time.Now()}, tc.view)
+		if got := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(got, tc.want) {
+			t.Errorf("got %q, want it to say %q", got, tc.want)
+		}
+	}
+}

@@ -41,6 +41,16 @@ type RunView struct {
 	job.Run
 	Ref      string `json:"run" doc:"<job>/<slot or id>"`
 	Revision int64  `json:"revision" doc:"Store revision of the record"`
+
+	CopyRuns []CopyView `json:"copy_runs,omitempty" doc:"The copies of a run on every worker; only in the answer about one run"`
+}
+
+// CopyView is the copy of a run on every worker for one of them.
+type CopyView struct {
+	Worker string    `json:"worker"`
+	Ref    string    `json:"run"`
+	State  job.State `json:"state,omitempty" doc:"Absent if there is no record of the copy"`
+	Reason string    `json:"reason,omitempty"`
 }
 
 // NewRunView returns the view of r.

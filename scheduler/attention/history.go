@@ -61,6 +61,7 @@ func (h *history) read(r *job.Run, now time.Time) {
 		h.repeated[r.RetryOf] = true
 	}
 	switch {
+	case r.Kind == job.KindCopy && r.State.Terminal(): // its run says how all copies ended
 	case r.State == job.Succeeded:
 		h.success = job.Later(h.success, r.Finished)
 		fallthrough
@@ -96,9 +97,11 @@ func (h *history) failing(name string) []Item {
 	if h.last.Reason != "" {
 		text += reason + strings.TrimRight(h.last.Reason, ".")
 	}
-	return []Item{{
-		Kind: Failing, Job: name, Run: h.last.Name(), Since: h.first, Text: text + ".", Next: "rota logs " + h.last.Name(),
-	}}
+	next := "rota logs " + h.last.Name()
+	if h.last.Copies != nil { // its copies have the output
+		next = "rota run-info " + h.last.Name()
+	}
+	return []Item{{Kind: Failing, Job: name, Run: h.last.Name(), Since: h.first, Text: text + ".", Next: next}}
 }
 
 // lost returns an item for each lost run that was not repeated.

@@ -60,16 +60,16 @@ func (e *examiner) refusal(s *job.Spec) string {
 		if w.Accepts(&unlimited) {
 			return "none of them can limit " + strings.Join(s.Resources.Kinds(), ", ")
 		}
-		if hasLabels(w, s.Workers) && !w.Draining {
+		if hasLabels(w, s.WorkerLabels()) && !w.Draining {
 			able = append(able, w)
 		}
 	}
 	switch {
-	case len(able) == 0 && len(s.Workers) == 0:
+	case len(able) == 0 && len(s.WorkerLabels()) == 0:
 		return "all workers stop"
 	case len(able) == 0:
 		var labels []string
-		for _, k := range slices.Sorted(maps.Keys(s.Workers)) {
+		for _, k := range slices.Sorted(maps.Keys(s.WorkerLabels())) {
 			labels = append(labels, k+"="+s.Workers[k])
 		}
 		return "none has the labels " + strings.Join(labels, ", ")

@@ -24,6 +24,8 @@ type Facts struct {
 
 	// Parents are the parents of a step, with their runs of the slot. When is then the schedule of the workflow.
 	Parents []Parent
+
+	Copies map[string]*job.Run // the copies of Run by their workers, if it is a run on every worker
 }
 
 // Parent is a parent of a step.

@@ -133,6 +133,22 @@ func TestExplain(t *testing.T) {
 		{"armed ahead", with(usual, slotRun(job.Armed, func(r *job.Run) { r.Worker, r.Due = "w1", at("08:00:01") })), "02:30:00", "armed", `
 			It is assigned to worker w1, which has not started it yet.
 			It is armed ahead: the worker starts it in 1s.`},
+		{"on every worker", with(usual, func(f *explain.Facts) {
+			slotRun(job.Pending, func(r *job.Run) { *r = r.SpreadOver([]string{"a", "b", "c", "d"}, at("02:30:00")) })(f)
+			copyOn := func(worker string, state job.State, reason string) *job.Run {
+				c := f.Run.Copy(worker, at("02:30:00"))
+				c.State, c.Reason = state, reason
+				return &c
+			}
+			f.Copies = map[string]*job.Run{
+				"a": copyOn("a", job.Succeeded, ""), "b": copyOn("b", job.Failed, "exit code 1"), "c": copyOn("c", job.Pending, "no worker has room"),
+			}
+		}), "02:30:00", "pending", `
+			It is pending: waits for its copies on workers: 4.
+			It is a run on every worker: 1 of its 4 copies succeeded.
+			Copy backup/2026-11-21T02:30:00Z.b ended as failed: exit code 1.
+			Copy backup/2026-11-21T02:30:00Z.c is pending: no worker has room.
+			The copy on worker d has not been created yet.`},
 		{"running", with(usual, slotRun(job.Running, func(r *job.Run) { r.Worker, r.Started = "w1", at("02:30:00") })), "02:30:00", "running",
 			"It has been running on worker w1 since 2026-11-21T02:30:00Z."},
 		{"running and being stopped", with(usual, slotRun(job.Running, func(r *job.Run) {

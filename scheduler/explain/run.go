@@ -38,7 +38,7 @@ func explainRun(f Facts, r *job.Run) Answer {
 		}
 	default:
 		add("It is %s%s.", r.State, because(r.Reason))
-		if f.Now.Before(r.Due) && !r.AwaitsParents() && !r.AwaitsApproval() {
+		if f.Now.Before(r.KnownDue()) {
 			add("It is due in %s.", r.Due.Sub(f.Now).Round(time.Second))
 		}
 	}
@@ -47,6 +47,7 @@ func explainRun(f Facts, r *job.Run) Answer {
 		add("Its parameters: %s.", r.ParamsText())
 	}
 	addApproval(f, r, add)
+	addCopies(f, r, add)
 	if r.Late {
 		policy := "unknown"
 		if f.Job != nil {

@@ -58,6 +58,7 @@ const (
 // The reasons with which the leader stops a backfill.
 const (
 	BackfillRescheduled = "the schedule was changed"
+	BackfillEveryWorker = "the job runs on every worker"
 	BackfillOfOldJob    = "the job was created again"
 )
 

@@ -21,13 +21,13 @@
 // In full:
 //
 //	(none)  → pending armed skipped
-//	pending → armed canceled skipped
+//	pending → armed canceled skipped succeeded failed
 //	armed   → armed pending running canceled
 //	running → pending succeeded failed timed_out canceled lost
 //
 // A slot is decided at its time: its run is armed, waits or is skipped. A leader may arm a run ahead of its time if
 // nothing blocks it. A run that is recalled before its time becomes pending. Its slot is then decided at its time, and
-// the run may still be skipped.
+// the run may still be skipped. A run on every worker is pending until its copies on the workers have all ended.
 //
 // A run never leaves a terminal state. One write of the record may make two transitions: a run that loses its worker
 // goes through pending to armed with another worker.

@@ -13,7 +13,7 @@ import (
 // of two runs of bench throughput -rate 4000).
 func (r *Run) AppendJSON(b []byte) (out []byte, ok bool) {
 	if r.Approval != nil || r.Cancel != nil || r.Payload != nil || r.Spec != nil || r.Outputs != nil || r.Params != nil ||
-		r.Defaulted != nil {
+		r.Defaulted != nil || r.Copies != nil || r.Copied || r.On != "" {
 		return b, false
 	}
 	w := writer{b: b}

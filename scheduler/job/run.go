@@ -48,6 +48,10 @@ type Run struct {
 	Params    map[string]string `json:"params,omitempty"`    // values by name, those of defaults included
 	Defaulted []string          `json:"defaulted,omitempty"` // names of the parameters whose value is the default, sorted
 
+	Copies []string `json:"copies,omitempty"` // the workers that each have a copy of it, sorted; nil: it runs itself
+	Copied bool     `json:"copied,omitempty"` // all these copies exist, or existed
+	On     string   `json:"on,omitempty"`     // the only worker that may execute it; "": any that accepts it
+
 	Spec       *Spec     `json:"spec,omitempty"` // of an ad hoc run
 	RetryOf    string    `json:"retry_of,omitempty"`
 	By         string    `json:"by,omitempty"` // the caller, for runs without a schedule
@@ -83,6 +87,7 @@ const (
 	KindDelayed   RunKind = "delayed"  // rota submit
 	KindRetry     RunKind = "retry"    // rota retry
 	KindBackfill  RunKind = "backfill" // a past slot; rota backfill
+	KindCopy      RunKind = "copy"     // of a run on every worker, for one of them
 )
 
 // Attempt is one finished attempt of a run, by one worker, with one fencing token.
@@ -133,30 +138,33 @@ func (r *Run) IdempotencyKey() string {
 }
 
 // Active reports whether the run occupies its job at now: it is armed or running, waits for another attempt or for its
-// approval, or is due. A submission for later is not active.
+// approval or its copies, or is due. A submission for later is not active.
 func (r *Run) Active(now time.Time) bool {
 	switch r.State {
 	case Armed, Running:
 		return true
 	case Pending:
-		return r.Attempt > 0 || r.Asked() || !r.Due.After(now)
+		return r.Attempt > 0 || r.Asked() || r.Copies != nil || !r.Due.After(now)
 	}
 	return false
 }
 
-// KnownDue returns the due time of the run; zero if parents or a person must set it first.
+// KnownDue returns the due time of the run; zero if parents, a person or copies must set it first.
 func (r *Run) KnownDue() time.Time {
-	if r.State == Pending && !r.Due.Before(WhenApproved) {
+	if r.State == Pending && !r.Due.Before(WhenCopiesEnd) {
 		return time.Time{}
 	}
 	return r.Due
 }
 
-// WaitsSince returns when the run began to wait for anything except its time: when a person was asked, or when the run is due. The
-// result lies after the present time if the run does not wait yet.
+// WaitsSince returns when the run began to wait for anything except its time: when a person was asked, when its workers were
+// chosen, or when the run is due. The result lies after the present time if the run does not wait yet.
 func (r *Run) WaitsSince() time.Time {
-	if r.AwaitsApproval() {
+	switch {
+	case r.AwaitsApproval():
 		return r.Approval.Asked
+	case r.Copies != nil && r.State == Pending:
+		return r.Armed
 	}
 	return r.Due
 }

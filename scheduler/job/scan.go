@@ -74,7 +74,7 @@ func (s *scanner) must(lead string) string {
 func (s *scanner) kind(lead string) RunKind {
 	s.expect(lead)
 	text := s.quoted()
-	for _, k := range [...]RunKind{KindScheduled, KindManual, KindDelayed, KindRetry, KindBackfill} {
+	for _, k := range [...]RunKind{KindScheduled, KindManual, KindDelayed, KindRetry, KindBackfill, KindCopy} {
 		if string(text) == string(k) {
 			return k
 		}

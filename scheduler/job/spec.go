@@ -45,7 +45,7 @@ type Spec struct {
 	StartWithin  Duration          `json:"start_within,omitempty"` // a run that has waited so long is skipped; 0: it waits without end
 	FinishBy     string            `json:"finish_by,omitempty"`    // a time of day or a duration; see schedule.ParseFinishBy
 	Approve      *Approve          `json:"approve,omitempty"`      // each run waits for a person; nil: none does
-	Workers      map[string]string `json:"workers,omitempty"`      // labels that a worker must have
+	Workers      map[string]string `json:"workers,omitempty"`      // labels that a worker must have; see EveryWorker
 	Notify       Notify            `json:"notify,omitempty"`       // the notifiers that report about the job
 	Ping         *Ping             `json:"ping,omitempty"`         // where pings about the runs go; nil: nowhere
 	Limits       []string          `json:"limits,omitempty"`       // names of cluster-wide limits
@@ -246,6 +246,7 @@ func (s *Spec) Check() error {
 		HeartbeatRange.check("heartbeat", s.Heartbeat),
 		PriorityRange.check("priority", s.Priority),
 		s.checkLabels(),
+		s.checkEveryWorker(),
 		s.checkParams(),
 		s.checkHooks(),
 		MaxPendingRange.check("max_pending", s.MaxPending),
@@ -287,7 +288,7 @@ func (s *Spec) Check() error {
 
 // Needs says in words what the job asks of a worker: labels, limits of resources, and a Go handler.
 func (s *Spec) Needs() (list []string) {
-	for _, k := range slices.Sorted(maps.Keys(s.Workers)) {
+	for _, k := range slices.Sorted(maps.Keys(s.WorkerLabels())) {
 		list = append(list, "label "+k+": "+s.Workers[k])
 	}
 	for _, kind := range s.LimitedByWorker() {

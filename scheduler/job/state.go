@@ -28,8 +28,8 @@ var transitions = []struct {
 	from State
 	to   []State
 }{
-	{"", []State{Pending, Armed, Skipped}}, // a new run
-	{Pending, []State{Armed, Canceled, Skipped}},
+	{"", []State{Pending, Armed, Skipped}},                          // a new run
+	{Pending, []State{Armed, Canceled, Skipped, Succeeded, Failed}}, // the last two: its copies have ended
 	{Armed, []State{Armed, Pending, Running, Canceled}},
 	{Running, []State{Pending, Succeeded, Failed, TimedOut, Canceled, Lost}},
 }

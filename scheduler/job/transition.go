@@ -111,6 +111,9 @@ func (r Run) Stop(c Cancel) (Run, error) {
 	if asked { // nobody sets its due time any more
 		r.Due = r.Approval.Asked
 	}
+	if r.Copies != nil { // its copies set it no more
+		r.Due = r.Armed
+	}
 	if from == Armed { // its attempt has not begun, and does not count
 		r.Attempt, r.Worker, r.Session, r.Limits = max(0, r.Attempt-1), "", "", nil
 	}

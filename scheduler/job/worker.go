@@ -54,7 +54,7 @@ func (w *Worker) Accepts(s *Spec) bool {
 	} else if len(w.Kinds) == 0 && kind != "" && !slices.Contains(usualKinds, kind) {
 		return false
 	}
-	for k, v := range s.Workers {
+	for k, v := range s.WorkerLabels() {
 		if w.Labels[k] != v {
 			return false
 		}

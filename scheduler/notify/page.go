@@ -100,8 +100,12 @@ func (p *page) isIdle() bool {
 	return len(p.open) == 0 && len(p.givenUp) == 0 && len(p.begun) == 0 && p.state.quiet() && !p.writing
 }
 
-// mayReport reports whether a run may need a notice. It looks only at the run's record.
+// mayReport reports whether a run may need a notice. It looks only at the run's record. Of a run on every worker, one notice names
+// the workers, and its copies need none.
 func mayReport(r *job.Run) bool {
+	if r.Kind == job.KindCopy {
+		return isStuck(r)
+	}
 	switch r.State {
 	case job.Failed, job.TimedOut, job.Lost:
 		return true

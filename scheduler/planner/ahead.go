@@ -118,7 +118,10 @@ func (p *Planner) isSoon(j *jobState, due, now time.Time) bool {
 // now.
 func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	spec := j.spec(&r)
-	if spec == nil || r.NeedsApproval(spec) || !p.mayAssign(j, &r) || !p.isFirst(j, &r) || j.overtakes(&r, spec, now) {
+	if spec == nil || spreads(spec, &r) || r.NeedsApproval(spec) || !p.mayAssign(j, &r) || !p.isFirst(j, &r) {
+		return nil
+	}
+	if j.overtakes(&r, spec, now) {
 		return nil
 	}
 	if p.throttleReason(j, &r, spec, now, false) != "" {
@@ -126,7 +129,7 @@ func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	}
 	w, _ := p.choose(j, spec, &r, now)
 	if w == nil {
-		p.waitForRoom(j, demandKey(spec), spec, r.Due, now)
+		p.waitForRoom(j, spec, &r, now)
 		return nil
 	}
 	return j.assignTo(w, r, now)

@@ -136,7 +136,7 @@ func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 	}
 	t := j.ensureTrouble()
 	t.blockedBy = ""
-	if r.State == job.Lost || disturbed(r) {
+	if r.State == job.Lost || j.disturbed(r) {
 		t.missedBefore = now
 		return
 	}
@@ -147,8 +147,14 @@ func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 }
 
 // disturbed reports whether r was late, never started, or lost a worker. Then a slot that waited for r counts as
-// missed, because the cluster delayed it and not the job.
-func disturbed(r *liveRun) bool {
+// missed, because the cluster delayed it and not the job. A run on every worker is disturbed if one of its copies is missing, was
+// skipped or lost a worker.
+func (j *jobState) disturbed(r *liveRun) bool {
+	for _, worker := range r.Copies {
+		if c := j.run(r.CopyID(worker)); c == nil || c.State == job.Skipped || c.LostAttempts() > 0 {
+			return true
+		}
+	}
 	return r.Late || r.first.IsZero() || r.LostAttempts() > 0
 }
 

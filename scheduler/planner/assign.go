@@ -13,7 +13,7 @@ func (p *Planner) cancelOrphans(j *jobState, now time.Time) *job.Decision {
 		return nil
 	}
 	for _, r := range j.live.order {
-		if r.Spec != nil || r.State == job.Running {
+		if r.Spec != nil || r.State == job.Running || r.Copies != nil { // the last of these ends with its copies
 			continue
 		}
 		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: reasonJobDeleted}); err == nil {
@@ -75,7 +75,12 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			}
 			continue
 		}
-		key := demandKey(spec)
+		if spreads(spec, r.Run) {
+			if next, ok := p.spread(spec, *r.Run, now); ok {
+				return &job.Decision{Run: &next, JobRev: j.rev(r.Run)}
+			}
+		}
+		key := demandKey(spec, r.On)
 		if _, tried := full[key]; !tried {
 			w, accepted := p.choose(j, spec, r.Run, now)
 			if w != nil {
@@ -84,8 +89,8 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 				}
 				continue
 			}
-			p.waitForRoom(j, key, spec, r.Due, now)
-			full[key] = noWorkerReason(spec, accepted)
+			p.waitForRoom(j, spec, r.Run, now)
+			full[key] = noWorkerReason(spec, r.Run, accepted)
 		}
 		if full[key] == reasonNoRoom {
 			unplaced.waiting++
@@ -115,7 +120,10 @@ func isBlocked(r *liveRun, begun []*liveRun, spec *job.Spec) bool {
 		return false
 	}
 	for _, o := range begun {
-		if o.ID != r.ID && o.Kind != job.KindBackfill && (o.assigned() || !r.begun() || o.ID < r.ID) {
+		if o.ID == r.ID || o.Kind == job.KindBackfill || job.Siblings(o.Run, r.Run) {
+			continue
+		}
+		if o.assigned() || !r.begun() || o.ID < r.ID {
 			return true
 		}
 	}

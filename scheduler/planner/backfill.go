@@ -40,6 +40,9 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	case j.when == nil || j.def.SinceGeneration != b.SinceGeneration:
 		return p.moveBackfill(j, b.Stop(job.BackfillRescheduled, now))
 	}
+	if j.def.Spec.OnEveryWorker() {
+		return p.moveBackfill(j, b.Stop(job.BackfillEveryWorker, now))
+	}
 	next, active := *b, j.live.backfilled()
 	slot, found := p.nextBackfilled(j, &next)
 	switch {

@@ -3,6 +3,7 @@ package planner_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,7 +199,9 @@ func (st *stage) define(name string, opts map[string]string) {
 			ratio, _ := strconv.ParseFloat(part[1], 64)
 			j.Spec.Breaker = &job.Breaker{Window: number(part[0]), FailureRatio: ratio, OpenFor: job.Duration(span(part[2]))}
 		case "zone":
-			j.Spec.Workers = map[string]string{"zone": value}
+			label(j.Spec, "zone", value)
+		case "every-worker":
+			label(j.Spec, job.EveryWorker, "true")
 		case "memory":
 			size, err := job.ParseSize(value)
 			if err != nil {
@@ -215,6 +218,13 @@ func (st *stage) define(name string, opts map[string]string) {
 	}
 	*j.Spec, j.Updated = j.Spec.WithDefaults(), st.now
 	st.store.putJob(j)
+}
+
+// label sets a label that workers need. The old labels belong to an earlier definition.
+func label(s *job.Spec, name, value string) {
+	labels := map[string]string{}
+	maps.Copy(labels, s.Workers)
+	labels[name], s.Workers = value, labels
 }
 
 func (st *stage) join(name string, opts map[string]string) {
@@ -240,11 +250,15 @@ func (st *stage) join(name string, opts map[string]string) {
 	st.store.putWorker(*w)
 }
 
-// runID turns a name such as nightly/00:01:00 into the name of the slot's run.
+// runID turns a name such as nightly/00:01:00 into the name of the slot's run, and nightly/00:01:00.a into that of its copy.
 func (st *stage) runID(name string) string {
 	prefix, id, _ := cutLast(name)
-	if t, err := time.Parse(time.TimeOnly, id); err == nil {
-		return prefix + "/" + job.SlotID(midnight.Add(t.Sub(t.Truncate(24*time.Hour))))
+	at, worker, isCopy := strings.Cut(id, ".")
+	if t, err := time.Parse(time.TimeOnly, at); err == nil {
+		name = prefix + "/" + job.SlotID(midnight.Add(t.Sub(t.Truncate(24*time.Hour))))
+		if isCopy {
+			name += "." + worker
+		}
 	}
 	return name
 }

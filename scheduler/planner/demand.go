@@ -20,19 +20,20 @@ type demandKind struct {
 // demand is a set of jobs that wait for room at workers that accept the same specs.
 type demand struct {
 	spec    *job.Spec
+	on      string // the only worker that helps; "": any that accepts spec
 	jobs    waitHeap
 	members map[*jobState]waiter // how each job waits now; other entries of the heap are out of date
 }
 
-// waitForRoom queues j until a worker that accepts spec has room for a run with the due time due.
-func (p *Planner) waitForRoom(j *jobState, key string, spec *job.Spec, due, now time.Time) {
-	kind := demandKind{key, due.After(now)}
+// waitForRoom queues j until a worker that accepts its run r of spec has room for it.
+func (p *Planner) waitForRoom(j *jobState, spec *job.Spec, r *job.Run, now time.Time) {
+	kind := demandKind{demandKey(spec, r.On), r.Due.After(now)}
 	d := p.waiting[kind]
 	if d == nil {
-		d = &demand{spec: spec, members: make(map[*jobState]waiter)}
+		d = &demand{spec: spec, on: r.On, members: make(map[*jobState]waiter)}
 		p.waiting[kind] = d
 	}
-	if w := (waiter{job: j, priority: spec.Priority, since: due}); d.members[j] != w {
+	if w := (waiter{job: j, priority: spec.Priority, since: r.Due}); d.members[j] != w {
 		d.members[j] = w
 		heap.Push(&d.jobs, w)
 	}
@@ -48,7 +49,7 @@ func (p *Planner) withRoom(n int) (list []*jobState) {
 		room := 0
 		for _, w := range p.workers {
 			switch {
-			case w.present == nil || !w.present.Accepts(d.spec):
+			case w.present == nil || d.on != "" && d.on != w.name || !w.present.Accepts(d.spec):
 			case kind.early:
 				room += max(0, w.free())
 			default:
@@ -70,16 +71,20 @@ func (p *Planner) withRoom(n int) (list []*jobState) {
 	return list
 }
 
-// demandKey returns a key that is equal for specs that the same workers accept.
-func demandKey(s *job.Spec) string {
+// demandKey returns a key that is equal for runs that the same workers accept. on is the only worker that may execute them; "":
+// any.
+func demandKey(s *job.Spec, on string) string {
 	kinds := s.LimitedByWorker()
-	if s.Handler == "" && len(s.Workers) == 0 && len(kinds) == 0 {
+	if on == "" && s.Handler == "" && len(s.Workers) == 0 && len(kinds) == 0 {
 		return s.Kind()
 	}
 	var key strings.Builder
 	key.WriteString(s.Kind() + strconv.Quote(s.Handler) + strings.Join(kinds, " "))
 	for _, label := range slices.Sorted(maps.Keys(s.Workers)) {
 		key.WriteString(strconv.Quote(label) + strconv.Quote(s.Workers[label]))
+	}
+	if on != "" {
+		key.WriteString(" on " + on)
 	}
 	return key.String()
 }

@@ -97,7 +97,7 @@ func (p *Planner) reassign(j *jobState, r job.Run, now time.Time) *job.Decision 
 	missed := r.Due.Before(p.leadSince)
 	r.Ahead = r.Ahead && (missed || r.Due.After(now))
 	spec := j.spec(&r)
-	stays := r.Ahead && missed || r.State != job.Pending || spec == nil || r.NeedsApproval(spec) ||
+	stays := r.Ahead && missed || r.State != job.Pending || spec == nil || spreads(spec, &r) || r.NeedsApproval(spec) ||
 		isBlocked(&liveRun{Run: &r}, j.live.haveBegun(), spec)
 	if !stays && p.mayAssign(j, &r) && p.throttleReason(j, &r, spec, now, false) == "" {
 		if w, _ := p.choose(j, spec, &r, now); w != nil {

@@ -88,7 +88,7 @@ func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time)
 			j.ensureTrouble().blockedBy = r.ID
 			return nil
 		}
-		if r.Cancel != nil {
+		if r.Cancel != nil || j.live.get(r.CopyOf()) != nil { // a copy ends with its run
 			continue
 		}
 		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: reasonReplaced(s.id)}); err == nil {
@@ -134,12 +134,12 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 		}
 		return false, time.Time{}
 	}
-	if disturbed(r) || r.first.After(s.due) {
+	if j.disturbed(r) || r.first.After(s.due) {
 		return false, time.Time{}
 	}
 	knownAt := s.due.Add(j.delay(r))
-	if r.assigned() { // otherwise r waits for its next attempt, and such a run counts as active
-		if !p.present(r.Run) {
+	if r.assigned() || r.Copies != nil { // otherwise r waits for its next attempt, and such a run counts as active
+		if r.Copies == nil && !p.present(r.Run) {
 			return false, time.Time{}
 		}
 		knownAt = knownAt.Add(p.cfg.WorkerTTL)

@@ -36,6 +36,7 @@ type Planner struct {
 	breakers  published[bool]          // jobs that have a breaker, and whether it is open
 	backfills map[string]*job.Backfill // by job
 	steps     steps
+	turned    map[string]time.Time // when workers came, left or began to drain, by name: see noteTurn
 	late      lateSlots
 }
 
@@ -44,8 +45,8 @@ func New(cfg Config) *Planner {
 	return &Planner{
 		cfg: cfg.withDefaults(), jobs: make(map[string]*jobState), workers: make(map[string]*workerState),
 		unreadableWorkers: make(map[*workerState]time.Time), waiting: make(map[demandKind]*demand),
-		backfills: make(map[string]*job.Backfill),
-		limits:    make(map[string]*limitState), contended: make(map[*limitState]bool),
+		backfills: make(map[string]*job.Backfill), turned: make(map[string]time.Time),
+		limits: make(map[string]*limitState), contended: make(map[*limitState]bool),
 	}
 }
 
@@ -133,6 +134,7 @@ var deciders = []decider{
 	(*Planner).cancelOrphans,   // runs of a deleted job
 	(*Planner).recall,          // runs that are armed ahead and may not start
 	(*Planner).expireApprovals, // runs that nobody has approved in time
+	(*Planner).followCopies,    // runs on every worker
 	(*Planner).decideWaiting,   // steps of a workflow that a client started
 	(*Planner).skipWaited,      // runs that have waited too long for their start
 	(*Planner).decideSlot,      // the next slot
@@ -145,7 +147,8 @@ var deciders = []decider{
 // unreadableDeciders are the concerns of a job whose definition cannot be read. Its slots are unknown, and so is whether
 // it still exists.
 var unreadableDeciders = []decider{
-	(*Planner).recoverLost, (*Planner).stopOverdue, (*Planner).expireApprovals, (*Planner).assign, (*Planner).prune,
+	(*Planner).recoverLost, (*Planner).stopOverdue, (*Planner).expireApprovals, (*Planner).followCopies, (*Planner).assign,
+	(*Planner).prune,
 }
 
 // decide returns the most urgent decision about j at now, or nil if there is none.

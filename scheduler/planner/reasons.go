@@ -27,6 +27,16 @@ const (
 	reasonUnreadable = "the job's definition cannot be read"
 )
 
+// reasonNotThere is the reason of a run that waits for the only worker that may execute it.
+func reasonNotThere(worker string) string {
+	return "no worker accepts it: it may run only on worker " + worker
+}
+
+// reasonAbsent is the reason of a run that has waited too long for the only worker that may execute it.
+func reasonAbsent(worker string) string {
+	return fmt.Sprintf("worker %s was absent, or did not accept the run, for %v", worker, job.Duration(AwaitWorker))
+}
+
 // The reasons of a slot that is skipped after its schedule was changed.
 const (
 	reasonChanged   = "the schedule was changed before this slot ran"
@@ -100,12 +110,14 @@ func reasonBreakerProbe(run string) string {
 	return "breaker half-open: waits for the result of run " + run
 }
 
-// noWorkerReason returns why no worker takes a run of spec. accepted means that at least one worker accepts such runs, but has
+// noWorkerReason returns why no worker takes the run r of spec. accepted means that at least one worker accepts such runs, but has
 // no room.
-func noWorkerReason(spec *job.Spec, accepted bool) string {
+func noWorkerReason(spec *job.Spec, r *job.Run, accepted bool) string {
 	switch {
 	case accepted:
 		return reasonNoRoom
+	case r.On != "":
+		return reasonNotThere(r.On)
 	case len(spec.LimitedByWorker()) > 0:
 		return reasonNoLimits
 	}
@@ -124,7 +136,7 @@ func isWaitReason(reason string) bool {
 		job.ReasonNotYet, job.ReasonNew:
 		return true
 	}
-	for _, start := range []string{"limit ", "rate ", "breaker "} {
+	for _, start := range []string{"limit ", "rate ", "breaker ", reasonNotThere("")} {
 		if strings.HasPrefix(reason, start) {
 			return true
 		}

@@ -13,6 +13,7 @@ type liveRuns struct {
 	byID  map[string]*liveRun // nil until there is one
 	order []*liveRun          // by due time
 	begun int                 // how many of them have begun
+	bound int                 // how many of them only one worker may execute
 }
 
 // liveRun is a run that has not ended. Its times are by the planner's clock, because a worker's clock may be wrong.
@@ -51,6 +52,9 @@ func newLiveRun(was *liveRun, r *job.Run, now time.Time) *liveRun {
 	case r.State != job.Running && last >= 0 && r.Attempts[last].Number > l.number:
 		l.number, l.started = r.Attempts[last].Number, startedAt(r, now)
 	}
+	if r.Copies != nil { // its copies start as soon as its workers are chosen
+		l.first = r.Armed
+	}
 	if l.first.IsZero() {
 		l.first = l.started
 		if last >= 0 {
@@ -84,8 +88,10 @@ func (r *liveRun) endedAt(now time.Time) time.Time {
 }
 
 // begun reports whether the run is at a worker, or was and waits for another attempt. A run for which a person was asked counts
-// too, because its job waits for it.
-func (r *liveRun) begun() bool { return !r.unstarted() || r.Asked() }
+// too, because its job waits for it. A run on every worker has begun once its workers are chosen, and so have its copies.
+func (r *liveRun) begun() bool {
+	return !r.unstarted() || r.Asked() || r.Copies != nil || r.Kind == job.KindCopy
+}
 
 // unstarted reports whether the run has no worker and never had one.
 func (r *liveRun) unstarted() bool { return r.State == job.Pending && r.Attempt == 0 }
@@ -113,6 +119,9 @@ func (s *liveRuns) put(r *liveRun) {
 	if r.begun() {
 		s.begun++
 	}
+	if r.On != "" {
+		s.bound++
+	}
 }
 
 // remove removes the run of that id, if it is there.
@@ -127,6 +136,9 @@ func (s *liveRuns) remove(id string) {
 	}
 	if r.begun() {
 		s.begun--
+	}
+	if r.On != "" {
+		s.bound--
 	}
 }
 

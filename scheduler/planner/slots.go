@@ -150,9 +150,16 @@ func (p *Planner) dispatch(j *jobState, s slot, now time.Time) *job.Decision {
 		r.Reason = why
 		return p.createPending(j, s, r)
 	}
+	if spreads(spec, &r) {
+		spread, ok := p.spread(spec, r, now)
+		if !ok {
+			spread.Reason = noWorkerReason(spec, &r, false)
+		}
+		return p.createPending(j, s, spread)
+	}
 	w, accepted := p.choose(j, spec, &r, now)
 	if w == nil {
-		r.Reason = noWorkerReason(spec, accepted)
+		r.Reason = noWorkerReason(spec, &r, accepted)
 	} else if armed := j.assignTo(w, r, now); armed != nil {
 		return p.createRun(j, s, armed)
 	}

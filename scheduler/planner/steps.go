@@ -112,9 +112,12 @@ func (s *steps) setBad(run string, bad bool) {
 }
 
 // isNeeded reports whether a step still needs the record of a run of j: it has not decided the slot, or a run of it follows this
-// run. History keeps such a record.
+// run. So does the run of which r is a copy, until it has ended. History keeps such a record.
 func (p *Planner) isNeeded(j *jobState, r *job.Run) bool {
 	if len(p.steps.needed) > 0 && len(p.steps.needed[r.Name()]) > 0 {
+		return true
+	}
+	if j.live.get(r.CopyOf()) != nil { // it ends with its copies, and by their states
 		return true
 	}
 	if r.Kind != job.KindScheduled {

@@ -61,7 +61,9 @@ func (p *Planner) applyWorker(c job.Change, now time.Time) {
 	switch {
 	case c.Bad == nil:
 		delete(p.unreadableWorkers, w)
+		was := w.present
 		w.present = job.ValueOf[job.Worker](c)
+		p.noteTurn(w, was, now)
 		w.seen = w.seen || w.present != nil
 	case w.present != nil && !known: // a live worker repairs its record within this time
 		p.unreadableWorkers[w] = now.Add(p.cfg.WorkerTTL)
@@ -159,10 +161,10 @@ func (p *Planner) lost(r *job.Run, now time.Time) bool {
 	return !now.Before(p.leadSince.Add(p.cfg.ReturnGrace))
 }
 
-// choose returns the worker for a run of spec. It considers workers with room, and takes the one with the lowest avoidRank.
-// Between equal ranks, it takes the worker with the most room, and between those the one that has gone longest without a run. So
-// equal workers share the runs evenly. A run that is due later gets free room only. nil means that no worker has room; accepted
-// means that at least one accepts such runs.
+// choose returns the worker for a run of spec. It considers workers with room, and takes the one with the lowest avoidRank. A run
+// that only one worker may execute gets no other. Between equal ranks, it takes the worker with the most room, and between those
+// the one that has gone longest without a run. So equal workers share the runs evenly. A run that is due later gets free room
+// only. nil means that no worker has room; accepted means that at least one accepts such runs.
 func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time) (best *job.Worker, accepted bool) {
 	var most, lowest int
 	var turn int64
@@ -172,7 +174,7 @@ func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time)
 	}
 	early := r.Due.After(now)
 	for _, w := range p.workers {
-		if w.present == nil || !w.present.Accepts(spec) {
+		if w.present == nil || r.On != "" && r.On != w.name || !w.present.Accepts(spec) {
 			continue
 		}
 		accepted = true

@@ -156,6 +156,28 @@ func TestCorruptionIsFound(t *testing.T) {
 			r.State = job.Skipped
 			h.write(of(r), h.move(21))
 		}},
+		{"a run on every worker has no copies and succeeds", 3, func(h *history) {
+			r, _ := h.spread(21)
+			r.Copies = nil
+			h.records["runs/"+r.Name()] = of(r)
+		}},
+		{"a copy moves to another worker", 6, func(h *history) {
+			_, c := h.spread(21)
+			c.Attempts = slices.Clone(c.Attempts)
+			c.Attempts[0].Worker = "w2"
+			h.records["runs/"+c.Name()] = of(c)
+		}},
+		{"a copy on a worker that was not chosen", 1, func(h *history) {
+			r, _ := h.spread(21)
+			r.Copies = []string{"w2"}
+			h.records["runs/"+r.Name()] = of(r)
+		}},
+		{"a run succeeded whose copy failed", 6, func(h *history) {
+			_, c := h.spread(21)
+			c.State, c.Attempts = job.Failed, slices.Clone(c.Attempts)
+			c.Attempts[0].State = job.Failed
+			h.records["runs/"+c.Name()] = of(c)
+		}},
 		{"a run waits for nothing", 7, func(h *history) {
 			r := h.slot(21)
 			r.Reason = ""

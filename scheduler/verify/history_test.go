@@ -137,6 +137,20 @@ func (h *history) fire(n int) job.Run {
 	return h.finish(h.claim(h.arm(h.slot(n), h.move(n))), job.Succeeded, n)
 }
 
+// spread makes the usual transitions of a slot's run on every worker: its only copy is armed on w1, claimed and succeeds.
+func (h *history) spread(n int) (r, c job.Run) {
+	r = h.slot(n).SpreadOver([]string{w1.Name}, minute(n))
+	r.Rev = h.write(of(r), h.move(n))
+	c = r.Copy(w1.Name, minute(n))
+	c.Term = h.term
+	c = h.finish(h.claim(h.arm(c)), job.Succeeded, n)
+	r.Copied = true
+	r.Rev = h.write(of(r))
+	r = must(r.Gather(nil, minute(n).Add(20*time.Second)))
+	r.Rev = h.write(of(r))
+	return r, c
+}
+
 func (h *history) input() verify.Input {
 	in := verify.Input{Log: h.log, Now: minute(1000)}
 	for _, c := range h.records {

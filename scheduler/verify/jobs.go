@@ -20,6 +20,7 @@ func (c *checker) checkJob(s *subject) {
 		c.checkOutcome(s, r)
 		c.checkStep(r)
 		c.checkApproval(r)
+		c.checkCopies(r)
 		c.checkTokens(r, holders)
 	}
 	if s.cursor != nil {

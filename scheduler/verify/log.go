@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"maps"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -20,7 +22,7 @@ type replay struct {
 	born    map[string]bool     // jobs that were created in the log and have no cursor yet
 	gate    *job.Gate           // nil: not known
 	given   map[string]int64    // by armed run with delivery at_most_once: the generation of its definition
-	claimed map[string]claim    // by job whose runs may not overlap: the latest claim under its present definition
+	claimed map[string]claim    // by job whose runs may not overlap: the latest claim under its present definition; see checkRise
 	term    int64               // the highest so far
 }
 
@@ -92,7 +94,10 @@ func (l *replay) define(batch []job.Change) {
 		case job.RecordJob:
 			before, j := l.defs[ch.Name], job.ValueOf[job.Job](ch)
 			if before == nil || j == nil || before.Generation != j.Generation || !before.Created.Equal(j.Created) {
-				delete(l.claimed, ch.Name)
+				maps.DeleteFunc(l.claimed, func(scope string, _ claim) bool {
+					name, _, _ := strings.Cut(scope, "/")
+					return name == ch.Name
+				})
 			}
 			l.defs[ch.Name] = j
 			if j != nil && j.Generation == 1 && j.SinceReason == job.SinceCreated && j.Created.Equal(j.Updated) && j.Paused == nil {
@@ -171,18 +176,22 @@ func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
 }
 
 // checkRise checks that tokens rise from one attempt of a job to the next, for a definition whose runs may not overlap. Runs of a
-// backfill overlap with others.
+// backfill overlap with others. The copies of a run overlap too, so they rise for each worker.
 func (l *replay) checkRise(before, after *job.Run) {
 	def := l.defs[after.Job]
 	if after.Kind == job.KindBackfill || after.State != job.Running || before == nil || before.State == job.Running || def == nil ||
 		def.Spec.Overlap == job.OverlapAllow || def.Generation != after.Generation {
 		return
 	}
-	if last := l.claimed[after.Job]; after.Token < last.token {
+	scope := after.Job
+	if after.Kind == job.KindCopy {
+		scope += "/" + after.On
+	}
+	if last := l.claimed[scope]; after.Token < last.token {
 		l.broken(4, after.Name(), after.Rev, "it began with token %d, after run %s with token %d", after.Token, last.run, last.token)
 		return
 	}
-	l.claimed[after.Job] = claim{after.Name(), after.Token}
+	l.claimed[scope] = claim{after.Name(), after.Token}
 }
 
 // checkTerm checks that no leader wrote after a later leader had written.
@@ -207,7 +216,8 @@ func (c *checker) checkMove(before, after *job.Run) {
 		}
 		c.broken(1, name, rev, "it was %s, and became %s", before.State, after.State)
 	case before.State == job.Running && after.State == job.Armed: // through pending: its worker was lost
-	case before.State != after.State && !before.State.CanBecome(after.State):
+	case before.State != after.State && !before.State.CanBecome(after.State),
+		before.State == job.Pending && after.Copies == nil && (after.State == job.Succeeded || after.State == job.Failed):
 		c.broken(7, name, rev, "it went from %s to %s", before.State, after.State)
 	}
 	if before.State == job.Armed && after.State == job.Running && after.Token != before.Rev {

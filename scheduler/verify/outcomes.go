@@ -24,7 +24,9 @@ func (c *checker) checkOutcome(s *subject, r *job.Run) {
 	}
 	switch r.State {
 	case job.Succeeded, job.Failed, job.TimedOut, job.Lost:
-		c.checkLast(r)
+		if r.Copies == nil {
+			c.checkLast(r)
+		}
 	case job.Skipped:
 		if len(r.Attempts) > 0 || !r.Started.IsZero() {
 			c.broken(5, r.Name(), r.Rev, "it is skipped, but has begun")

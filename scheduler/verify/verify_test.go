@@ -33,6 +33,10 @@ func TestASoundStorePasses(t *testing.T) {
 	in.Log = nil
 	check("without its log", in, 5)
 
+	spread := usual()
+	spread.spread(21)
+	check("with a run on every worker", spread.input(), 15)
+
 	t.Run("with history pruned by the end of runs", func(t *testing.T) {
 		h := usual()
 		for h.prune() {

@@ -76,6 +76,13 @@ var Guards = []Guard{
 		Pkg:  "./store", Test: "TestHoldersOfALimitHaveDifferentRevisions",
 	},
 	{
+		Name: "the run of a copy, at the copy's creation",
+		File: "scheduler/planner/copies.go",
+		Code: "d.Guards = append(d.Guards, job.Guard{Kind: job.RecordRun, Name: r.Name(), Rev: r.Rev})",
+		Cut:  "_ = r.Rev",
+		Pkg:  "./scheduler/planner", Test: "TestASuccessorCreatesTheMissingCopies",
+	},
+	{
 		Name: "the journal",
 		File: "scheduler/worker/attempt.go",
 		Code: "w.journal.add(r)",

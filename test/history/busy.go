@@ -76,6 +76,9 @@ func (b *bounds) behind(slot, at time.Time) time.Time {
 // slotOf returns the slot that an effect states.
 func slotOf(e Effect) (slot time.Time, scheduled bool) {
 	_, id, _ := strings.Cut(e.Run, "/")
+	if first, _, isCopy := strings.Cut(id, "Z."); isCopy { // its name is the slot's, a dot and the worker
+		id = first + "Z"
+	}
 	slot, err := time.Parse(time.RFC3339Nano, id)
 	return slot, err == nil
 }

@@ -112,6 +112,7 @@ func (t *timeline) checkRun(name string, vs []runVersion) {
 	}
 	t.checkRetries(name, last(vs))
 	t.checkApproval(name, vs)
+	t.checkCopies(name, vs)
 	if s := last(vs).State; !s.Terminal() {
 		t.report(RuleUnfinished, name, fmt.Sprintf("is %s at the end: %s", s, describe(vs)))
 	}
@@ -144,7 +145,8 @@ func (t *timeline) checkMove(name string, prev, v runVersion) {
 	switch {
 	case from.State.Terminal():
 		t.report(RuleTerminal, name, fmt.Sprintf("%s%s became %s%s", from.State, at(prev.Version), to.State, at(v.Version)))
-	case from.State != to.State && !mayStep(from.State, to.State):
+	case from.State != to.State && !mayStep(from.State, to.State),
+		from.State == job.Pending && from.Copies == nil && (to.State == job.Succeeded || to.State == job.Failed):
 		t.report(RuleTransition, name, fmt.Sprintf("%s became %s%s", from.State, to.State, at(v.Version)))
 	}
 	switch {

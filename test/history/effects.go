@@ -30,7 +30,7 @@ func (t *timeline) checkEffects() {
 		t.checkRunEffects(run, es)
 	}
 	for run, vs := range t.runs {
-		if r := last(vs); t.expected[r.Job].Effects && r.State == job.Succeeded && !witnessed(r, seen[run]) {
+		if r := last(vs); t.expected[r.Job].Effects && r.State == job.Succeeded && r.Copies == nil && !witnessed(r, seen[run]) {
 			t.report(RuleMissed, run, "succeeded, but its target did not see the attempt end well: "+describe(vs))
 		}
 	}
@@ -114,21 +114,22 @@ func (t *timeline) delayed(vs []runVersion, e Effect) bool {
 }
 
 // checkOrder checks that a target which rejects falling tokens would have accepted every effect. Tokens rise along the effects
-// of each job whose runs do not overlap. The check skips effects of a process that continues after a pause: the target rejects
+// of each job whose runs do not overlap; along copies, they rise for each worker. The check skips effects of a process that continues after a pause: the target rejects
 // these by their token.
 func (t *timeline) checkOrder() {
-	byJob := make(map[string][]Effect)
+	byLane := make(map[string][]Effect)
 	for _, e := range t.Effects {
 		name, _, told := strings.Cut(e.Run, "/")
-		if !told {
+		if j, known := t.expected[name]; !told || !known || j.Spec.Overlap == job.OverlapAllow {
 			continue
 		}
-		byJob[name] = append(byJob[name], e)
+		lane := name
+		if vs := t.runs[e.Run]; len(vs) > 0 {
+			lane = laneOf(&vs[0].run)
+		}
+		byLane[lane] = append(byLane[lane], e)
 	}
-	for name, es := range byJob {
-		if j, known := t.expected[name]; !known || j.Spec.Overlap == job.OverlapAllow {
-			continue
-		}
+	for _, es := range byLane {
 		slices.SortStableFunc(es, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
 		for i := 1; i < len(es); i++ {
 			if es[i].Token <= es[i-1].Token && !t.delayed(t.runs[es[i].Run], es[i]) {

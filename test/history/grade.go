@@ -60,7 +60,7 @@ var gradeOf = map[string]Grade{
 	RuleRecreated: Duplicate, RuleTransition: Broken, RuleTerminal: Broken, RuleUnfinished: Unfinished, RuleCursor: Broken,
 	RuleTerm: Broken, RuleToken: Broken, RuleOverlap: Overlap, RuleLimit: Overlap, RuleSlot: Missed, RuleMissed: Missed, RuleExtra: Orphan,
 	RuleDouble: Double, RuleTime: Late, RuleOutcome: LostOutcome, RuleRetry: Double,
-	RuleStep: Broken, RuleApproval: Broken, RuleAnswer: Broken,
+	RuleStep: Broken, RuleApproval: Broken, RuleCopy: Broken, RuleAnswer: Broken,
 }
 
 // SlotGrade is the grade of one slot.

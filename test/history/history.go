@@ -156,6 +156,7 @@ const (
 	RuleSlot       = "slot"       // every slot has a run or a reason for its skip; a time that is not a slot has neither
 	RuleStep       = "step"       // a step runs once for a slot, after its parents, and only if their ends allow it
 	RuleApproval   = "approval"   // a run that needs an approval runs only after a person has approved it, once and in time
+	RuleCopy       = "copy"       // a run on every worker has one copy on each worker that accepted it; a copy never moves
 	RuleMissed     = "missed"     // every run that is due has an effect
 	RuleExtra      = "extra"      // no effect without a run and a claim
 	RuleDouble     = "double"     // no repeated effect, unless its first worker was lost

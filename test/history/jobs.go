@@ -27,10 +27,10 @@ func (t *timeline) claims(name string) (claims []runVersion) {
 }
 
 // checkTokens checks that no token was given twice in a job, and that tokens rise along each run. They also rise along the job,
-// unless its runs may overlap: a later run may then start first.
+// unless its runs may overlap: a later run may then start first. Copies of one run overlap, so they rise for each worker.
 func (t *timeline) checkTokens(j Job) {
 	given := make(map[int64]string)
-	highest := make(map[string]int64) // by run; "" is the job
+	highest := make(map[string]int64) // by run, and by job or worker
 	for _, v := range t.claims(j.Name) {
 		name, token := v.run.Name(), v.run.Token
 		if other, twice := given[token]; twice {
@@ -39,7 +39,7 @@ func (t *timeline) checkTokens(j Job) {
 		given[token] = name
 		scopes := []string{name}
 		if j.Spec.Overlap != job.OverlapAllow && v.run.Kind != job.KindBackfill { // those overlap with others
-			scopes = append(scopes, "")
+			scopes = append(scopes, laneOf(&v.run))
 		}
 		for _, scope := range scopes {
 			if token < highest[scope] {

@@ -61,6 +61,7 @@ type timeline struct {
 	since       map[string]time.Time // from when on the slots of a job are due
 	skips       map[string][]skip
 	limits      map[string][]limitVersion // in the order of revisions
+	workers     map[string][]registration // by name, in the order of revisions
 	definitions map[string][]definition   // in the order of revisions
 	expected    map[string]Job            // by name
 	halts       []Halt                    // pauses in the store
@@ -82,7 +83,7 @@ func newTimeline(h History) *timeline {
 		definitions: make(map[string][]definition), expected: make(map[string]Job),
 		decided: make(map[string][]time.Time), marks: make(map[string]Grade), of: make(map[string][]string), limits: make(map[string][]limitVersion),
 		began: make(map[int64]time.Time), effects: make(map[string][]Effect),
-		effectsOn: make(map[string][]Effect),
+		effectsOn: make(map[string][]Effect), workers: make(map[string][]registration),
 	}
 	for _, e := range h.Effects {
 		t.effects[e.Run] = append(t.effects[e.Run], e)
@@ -119,6 +120,8 @@ func newTimeline(h History) *timeline {
 			t.addEvent(v)
 		case "limits":
 			t.addLimit(v, name)
+		case "workers":
+			t.addWorker(v, name)
 		}
 	}
 	t.over = t.end()

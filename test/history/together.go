@@ -10,7 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// checkOverlap checks that no two runs of a job are running at the same revision, unless the job allows it.
+// checkOverlap checks that no two runs of a job are running at the same revision, unless the job allows it. The copies of one run
+// may run together.
 func (t *timeline) checkOverlap(j Job) {
 	if j.Spec.Overlap == job.OverlapAllow {
 		return
@@ -33,16 +34,19 @@ func (t *timeline) checkOverlap(j Job) {
 	}
 	// Within one transaction, ends come first.
 	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.rev, b.rev), compareBool(a.running, b.running)) })
-	running := ""
+	running := make(map[string]bool) // more than one only for copies of one run
 	for _, s := range steps {
-		switch {
-		case !s.running && s.run == running:
-			running = ""
-		case s.running && running != "" && s.run != running:
-			t.report(RuleOverlap, s.run, fmt.Sprintf("began at %d while %s was running", s.rev, running))
-		case s.running:
-			running = s.run
+		if !s.running {
+			delete(running, s.run)
+			continue
 		}
+		for other := range running {
+			if t.unit(other) != t.unit(s.run) {
+				t.report(RuleOverlap, s.run, fmt.Sprintf("began at %d while %s was running", s.rev, other))
+				delete(running, other)
+			}
+		}
+		running[s.run] = true
 	}
 }
 
@@ -73,7 +77,7 @@ func (t *timeline) checkTogether() {
 		for _, e := range es {
 			lasting = slices.DeleteFunc(lasting, func(o Effect) bool { return !o.until().After(e.Arrived) })
 			for _, o := range lasting {
-				if (alone || o.Run == e.Run) && o.Token != e.Token && !t.mayMeet(o, e) { // checkTwice judges equal tokens
+				if (alone && t.unit(o.Run) != t.unit(e.Run) || o.Run == e.Run) && o.Token != e.Token && !t.mayMeet(o, e) { // checkTwice judges equal tokens
 					t.report(RuleOverlap, e.Run, fmt.Sprintf("attempt %d was executed from %s on, while attempt %d of %s was until %s",
 						e.Attempt, stamp(e.Arrived), o.Attempt, o.Run, stamp(o.until())))
 				}

@@ -41,7 +41,7 @@ var consequences = []string{
 	"decisions refused", "writes refused: the record had changed", "replica kept from leading by its clock",
 	"replica in doubt of its clock",
 	"effects once more, explained by a fault", "ranges of slots skipped", "slots skipped for overlap", "runs canceled",
-	"attempt failed", "submissions accepted", "jobs edited", "jobs deleted", "jobs paused and resumed", "all jobs paused and resumed",
+	"attempt failed", "copies executed", "copies executed again", "submissions accepted", "jobs edited", "jobs deleted", "jobs paused and resumed", "all jobs paused and resumed",
 }
 
 // The least load of one cluster, and of a cluster on average.

@@ -28,6 +28,12 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 		return o
 	}
 	e := p.world.ledger.begin(p, &req)
+	switch {
+	case req.Run.Kind == job.KindCopy && req.Run.Attempt > 1:
+		p.world.tally.add("copies executed again")
+	case req.Run.Kind == job.KindCopy:
+		p.world.tally.add("copies executed")
+	}
 	took := d.between(how.least, how.most)
 	if d.chance(how.slowShare) {
 		took = d.upTo(how.slow)

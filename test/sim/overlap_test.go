@@ -39,8 +39,14 @@ func (w *world) mayOverlap(e, before *execution) bool {
 			return true
 		}
 	}
+	if e.Run != before.Run && e.unit() == before.unit() { // copies of one run
+		return true
+	}
 	return w.ends(e, before)
 }
+
+// unit returns the name of the run of which e is a copy, or its own.
+func (e *execution) unit() string { return strings.TrimSuffix(e.Run, "."+e.process.machine.name) }
 
 // ends reports whether the first of two overlapping executions could not end before the second started.
 func (w *world) ends(e, before *execution) bool {

@@ -116,6 +116,11 @@ func (p *plan) minutes(d dice) {
 		p.add(d, a.name, a.job, a.work)
 	}
 	p.add(d, asked, history.Job{Spec: job.Spec{Overlap: oneOf(d, job.OverlapPolicies()...)}, MayFail: true}, quick)
+	if own := throw(p.seed, everywhere); own.chance(0.5) { // dice of its own: the other jobs of a seed stay the same
+		spec := job.Spec{Every: job.Duration(oneOf(own, 3*second, 5*second, 10*second)), Missed: oneOf(own, job.MissedPolicies()...),
+			Overlap: oneOf(own, job.OverlapPolicies()...), Workers: map[string]string{job.EveryWorker: "true"}}
+		p.add(own, everywhere, history.Job{Spec: spec, MayFail: true}, work{least: time.Millisecond, most: 2 * second, failing: 0.05})
+	}
 	p.add(d, edited, history.Job{Spec: job.Spec{Every: job.Duration(5 * second)}, Edited: true, MayFail: true}, quick)
 }
 
@@ -123,6 +128,8 @@ func (p *plan) minutes(d dice) {
 const (
 	asked  = "asked"  // for submissions
 	edited = "edited" // changed, paused, deleted and created again
+
+	everywhere = "everywhere" // runs on every worker; its runs and their copies are canceled
 )
 
 // months plans daily and hourly schedules over months. The cluster is on for some minutes now and then: around changes of

@@ -74,7 +74,10 @@ func (s *site) run(r *http.Request) (*page, error) {
 		d.Attempts[i].Here = d.Attempts[i].Number == d.Attempt
 		d.Attempts[i].Link = "?attempt=" + strconv.Itoa(d.Attempts[i].Number)
 	}
-	s.addOutput(r, d, path)
+	if d.NoOutput = "Each copy has its own output."; v.Copies == nil {
+		d.NoOutput = ""
+		s.addOutput(r, d, path)
+	}
 	d.Graph = s.workflow(r, name, id)
 	d.Resume = d.Graph != nil && (classOf(v.State) == "bad" || v.State == job.Canceled)
 	if v.Kind == job.KindScheduled {
@@ -162,8 +165,8 @@ func latenessOf(v *api.RunView, now time.Time) (list []part) {
 			list = append(list, part{name, text, took})
 		}
 	}
-	if v.Attempt > 1 || v.State == job.Skipped {
-		return nil // the record has only the times of the present attempt
+	if v.Attempt > 1 || v.State == job.Skipped || v.Copies != nil {
+		return nil // the record has only the times of the present attempt, and copies have their own
 	}
 	a := v.Approval
 	switch {

@@ -67,6 +67,10 @@ func (b *Backend) backfilledSchedule(j *job.Job) (*schedule.Schedule, error) {
 	if j.Spec.Step() {
 		return nil, &api.Refusal{Reason: fmt.Sprintf("job %s is a step of a workflow: its slots are those of its parents", j.Name)}
 	}
+	if j.Spec.OnEveryWorker() {
+		return nil, &api.Refusal{Reason: fmt.Sprintf(
+			"job %s runs on every worker, and such a job cannot be backfilled; run it now with `rota run`", j.Name)}
+	}
 	for _, other := range b.mirror.Jobs() {
 		for _, a := range other.Spec.After {
 			if a.Job == j.Name {

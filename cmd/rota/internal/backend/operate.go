@@ -199,7 +199,7 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume
 	r := job.Run{
 		Job: jobName, ID: runID(key, now), Kind: job.KindRetry, Slot: old.Slot, Due: now, State: job.Pending, Reason: job.ReasonNew,
 		Payload: old.Payload, Spec: old.Spec, RetryOf: old.Name(), Key: key, By: by, Created: now,
-		After: workflow.Follow(&old),
+		After: workflow.Follow(&old), On: old.On,
 	}
 	does := r.Spec
 	if r.Spec == nil { // without a spec of its own, the new run uses the present definition of the job

@@ -78,7 +78,9 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	if leader := b.leader(ctx); leader != nil {
 		f.Leader = leader.Node
 	}
-	f.Run = r
+	if f.Run = r; r != nil {
+		f.Copies = b.copiesOf(r)
+	}
 	a := explain.Explain(f, at)
 	if a.Verdict == explain.Unknown {
 		return api.ExplainView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
