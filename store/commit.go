@@ -44,6 +44,12 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 			return nil, err
 		}
 	}
+	for _, step := range d.Behind {
+		step.Term, step.Op = term.Rev, w.id
+		if err := w.putRun(s.keys.run(step.Job, step.ID), 0, &step); err != nil {
+			return nil, err
+		}
+	}
 	if d.Cursor != nil {
 		c := *d.Cursor
 		c.Term, c.Op = term.Rev, w.id

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -22,6 +23,7 @@ func newBackfillCommand(c *cli) *cobra.Command {
 		Short: "Run past slots of a job that had no run",
 		Long: `Run past slots of a job that had no run. These are slots before the job was created, and slots that were skipped as a
 range while nobody dispatched or during a pause. A slot that has or had a run does not run again. Use rota retry for it.
+The steps behind the job run too, for the same slots.
 
 The leader creates the runs, a few at a time, and goes on after any crash. Slots of the schedule go first. Without --from,
 show the progress of the job's backfill, or of all backfills.`,
@@ -70,7 +72,7 @@ show the progress of the job's backfill, or of all backfills.`,
 	flags.Var(&givenFlag{&from, "a time"}, "from", "first time of the range, included")
 	flags.Var(&givenFlag{&to, "a time"}, "to", "last time of the range, included")
 	flags.StringVar(&order, "order", "asc", "asc: the oldest slot first; desc: the newest slot first")
-	flags.IntVar(&concurrency, "concurrency", 1, "how many runs are with workers at a time")
+	flags.IntVar(&concurrency, "concurrency", 1, "how many slots run at a time, with their steps")
 	flags.BoolVar(&dryRun, "dry-run", false, "show what would run, and change nothing")
 	flags.BoolVar(&stop, "stop", false, "stop the job's backfill; its runs go on")
 	return cmd
@@ -92,6 +94,9 @@ func writeDryRun(p *page, v *api.BackfillView) {
 		p.moment(v.From),
 		p.moment(v.To),
 	)
+	if len(v.Steps) > 0 {
+		p.line("each slot also runs the steps behind %s: %s", v.Job, strings.Join(v.Steps, ", "))
+	}
 	if v.Recorded > 0 {
 		p.line("do not run, because they have a run already: %s", counted(v.Recorded, "slot"))
 	}
@@ -121,6 +126,7 @@ func writeBackfill(p *page, v *api.BackfillView) {
 		"Reason", v.Reason,
 		"Range", fmt.Sprintf("%s to %s, %s", p.moment(v.From), p.moment(v.To), v.Order),
 		"Slots", fmt.Sprintf("%d of %d: %d got a run, %d had a record", v.Started+v.Passed, v.Total, v.Started, v.Passed),
+		"Steps", strings.Join(v.Steps, ", "),
 		"Last slot", position,
 		"Active", fmt.Sprintf("%d of at most %d", v.Active, v.Concurrency),
 		"Failed", fmt.Sprintf("%d in history", v.Failed),

@@ -27,7 +27,7 @@ type Backfiller interface {
 // BackfillView is a backfill in the form of the API.
 type BackfillView struct {
 	job.Backfill
-	Active   int         `json:"active" doc:"Runs that it has created and that have not ended"`
+	Active   int         `json:"active" doc:"Slots with a run that it has created and that has not ended; runs of steps count"`
 	Failed   int         `json:"failed" doc:"Runs in history that it has created and that ended without success"`
 	Slots    int         `json:"slots,omitempty" doc:"With dry_run: all slots of the range"`
 	Recorded int         `json:"recorded,omitempty" doc:"With dry_run: slots that have a run already"`

@@ -49,6 +49,8 @@ func addParents(r *job.Run, add func(format string, args ...any)) {
 	for i := range r.After {
 		a := &r.After[i]
 		switch name := a.Job + "/" + a.RunID(r); {
+		case r.AwaitsParents() && r.Reason != job.ReasonParents: // they have ended, and the reason says what else it waits for
+			add("It follows run %s.", name)
 		case r.AwaitsParents():
 			add("It waits for run %s.", name)
 		case a.State == "":

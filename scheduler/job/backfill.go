@@ -17,6 +17,7 @@ type Backfill struct {
 	Concurrency int           `json:"concurrency"`      // backfilled runs that are with workers at a time
 	Ranges      []SlotRange   `json:"ranges,omitempty"` // ascending: between From and To, slots that certainly had no run
 	Total       int           `json:"total"`            // slots in Ranges
+	Steps       []string      `json:"steps,omitempty"`  // the steps behind the job, which run for each slot; each follows its parents
 
 	Position time.Time     `json:"position,omitzero"` // the slot that was decided last; zero: none was
 	Started  int           `json:"started,omitempty"` // slots that got a run
@@ -60,6 +61,7 @@ const (
 	BackfillRescheduled = "the schedule was changed"
 	BackfillEveryWorker = "the job runs on every worker"
 	BackfillOfOldJob    = "the job was created again"
+	BackfillOfOldSteps  = "the steps behind the job were changed"
 )
 
 // The bounds of a backfill.

@@ -4,8 +4,8 @@ package job
 const MaxDeletions = 16
 
 // Decision is one change that a leader makes, all or nothing. It concerns one job: at most one run, one cursor and one
-// event, and deletions from its history. A record's Rev is the revision that it replaces; zero means that the record
-// must not exist.
+// event, and deletions from its history. A backfill also creates the runs of the steps behind the job. A record's Rev is the
+// revision that it replaces; zero means that the record must not exist.
 type Decision struct {
 	Job       string
 	JobRev    int64     // revision of the definition; if it has changed since, the write is refused; 0: not compared
@@ -14,6 +14,7 @@ type Decision struct {
 	Cursor    *Cursor   // replaced
 	Event     *Event    // created
 	Backfill  *Backfill // replaced
+	Behind    []Run     // created together with Run: the steps of its workflow, which wait for their parents
 	Stop      bool      // hands Run's worker an order to kill the attempt
 	GaveUp    bool      // the leader ended Run's last attempt, which its worker had begun and not ended
 	Guards    []Guard   // other records that the decision depends on; at most MaxParents

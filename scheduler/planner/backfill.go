@@ -27,8 +27,9 @@ func (p *Planner) applyBackfill(c job.Change) {
 	}
 }
 
-// backfill creates the run of the next slot that a backfill of the job orders. The run is assigned at once. So a backfill takes
-// only room that no due run needs, and its runs never wait in front of others.
+// backfill creates the run of the next slot that a backfill of the job orders. It also creates the runs of the steps behind the job,
+// which wait for their parents. The run is assigned at once. So a backfill takes only room that no due run needs, and its runs never
+// wait in front of others.
 func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	b := p.backfills[j.name]
 	if b == nil || b.State != job.BackfillRunning || j.def == nil || p.paused(j) {
@@ -43,7 +44,11 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	if j.def.Spec.OnEveryWorker() {
 		return p.moveBackfill(j, b.Stop(job.BackfillEveryWorker, now))
 	}
-	next, active := *b, j.live.backfilled()
+	steps, same := p.backfilledSteps(j, b)
+	if !same {
+		return p.moveBackfill(j, b.Stop(job.BackfillOfOldSteps, now))
+	}
+	next, active := *b, activeSlots(append(steps, j))
 	slot, found := p.nextBackfilled(j, &next)
 	switch {
 	case next.Passed-b.Passed >= maxPassed:
@@ -62,6 +67,7 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	if r.NeedsApproval(j.def.Spec) { // it needs no room yet
 		next.Position, next.Started = slot, next.Started+1
 		d := p.moveBackfill(j, next)
+		d.Behind = p.runsBehind(steps, &r)
 		d.Run = new(r.Ask(j.def.Spec.Approve, now))
 		return d
 	}
@@ -80,7 +86,7 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	}
 	next.Position, next.Started = slot, next.Started+1
 	d := p.moveBackfill(j, next)
-	d.Run = armed
+	d.Run, d.Behind = armed, p.runsBehind(steps, &r)
 	return d
 }
 
@@ -126,10 +132,10 @@ func (j *jobState) liveWaits(now time.Time) bool {
 	return false
 }
 
-// backfilled returns how many runs of a backfill have not ended.
+// backfilled returns how many runs of a backfill have begun and have not ended.
 func (s *liveRuns) backfilled() (n int) {
 	for _, r := range s.order {
-		if r.Kind == job.KindBackfill {
+		if r.Kind == job.KindBackfill && r.begun() {
 			n++
 		}
 	}

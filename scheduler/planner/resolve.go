@@ -39,6 +39,10 @@ func (p *Planner) applyWritten(j *jobState, d job.Decision, rev int64, now time.
 		r.Rev = rev
 		p.applyRun(r.Job, r.ID, r, rev, now)
 	}
+	for _, step := range d.Behind {
+		step.Rev = rev
+		p.applyRun(step.Job, step.ID, &step, rev, now)
+	}
 	if d.Cursor != nil {
 		c := *d.Cursor
 		c.Rev = rev

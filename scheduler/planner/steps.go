@@ -82,6 +82,9 @@ func (p *Planner) wakeSteps(j *jobState, id string, r *job.Run) {
 			p.markDirty(child)
 		}
 	}
+	if r == nil || r.Kind == job.KindBackfill {
+		p.wakeBackfills(j.name)
+	}
 	if r == nil || r.Kind == job.KindScheduled {
 		for _, child := range p.steps.children[j.name] {
 			p.markDirty(child)

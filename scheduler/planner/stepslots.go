@@ -38,7 +38,7 @@ func (p *Planner) decideStep(j *jobState, now time.Time) *job.Decision {
 	return nil
 }
 
-// decideWaiting decides a run whose record waits for its parents: a step of a workflow that a client started.
+// decideWaiting decides a run whose record waits for its parents: a step of a workflow that a client or a backfill started.
 func (p *Planner) decideWaiting(j *jobState, now time.Time) *job.Decision {
 	from := len(j.live.order)
 	for from > 0 && j.live.order[from-1].AwaitsParents() {
@@ -51,6 +51,12 @@ func (p *Planner) decideWaiting(j *jobState, now time.Time) *job.Decision {
 			r.Generation = j.def.Generation
 		}
 		if d := p.followParents(j, r, now); d != nil {
+			if r.Kind == job.KindBackfill && !p.maySpare(j, d.Run, now) {
+				p.wakeAt(j, now.Add(backfillPoll))
+				if d = postponed(waiting.Run, d.Run); d == nil {
+					continue
+				}
+			}
 			d.JobRev = j.rev(&r)
 			return d
 		}

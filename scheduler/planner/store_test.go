@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
 )
 
 // fakeStore behaves like store.Store: records have revisions, writes are guarded, a transaction has one revision, and a log
@@ -119,6 +120,13 @@ func (s *fakeStore) orderBackfill(j *job.Job, b job.Backfill) bool {
 	}
 	b.Job, b.State, b.JobCreated, b.SinceGeneration = j.Name, job.BackfillRunning, j.Created, j.SinceGeneration
 	b.Ranges = policy.Backfillable(j, when, old, nil, b.From, b.To, decided)
+	specs := map[string]*job.Spec{}
+	for key := range s.records {
+		if key.kind == job.RecordJob && s.job(key.name) != nil {
+			specs[key.name] = s.job(key.name).Spec
+		}
+	}
+	b.Steps = workflow.Of(specs).Behind(j.Name)
 	if old != nil {
 		b.Past = old.Decided()
 	}
@@ -219,6 +227,9 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 	for _, r := range d.Deletions {
 		holds = holds && s.records[recordKey{job.RecordRun, r.Name()}].Rev == r.Rev
 	}
+	for _, step := range d.Behind {
+		holds = holds && s.records[recordKey{job.RecordRun, step.Name()}].Rev == 0
+	}
 	if !holds {
 		a.Err = job.ErrConflict
 		return a
@@ -233,6 +244,9 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 		if d.Stop || r.State == job.Armed {
 			s.orders = append(s.orders, order{worker: r.Worker, session: r.Session, run: r, stop: d.Stop})
 		}
+	}
+	for _, step := range d.Behind {
+		s.write(job.Change{Kind: job.RecordRun, Name: step.Name(), Value: &step})
 	}
 	if d.Cursor != nil {
 		c := *d.Cursor

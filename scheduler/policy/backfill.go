@@ -7,6 +7,23 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
+// StepsBackfillable returns the parts of ranges in which none of the steps behind root can have had a run either. A step has had
+// none before it was created. Since it follows root, it has none where root has none. In between, it or root may have been another
+// job.
+func StepsBackfillable(ranges []job.SlotRange, root *job.Job, steps []*job.Job) []job.SlotRange {
+	var unknown []job.SlotRange
+	for _, s := range steps {
+		first := s.Created
+		if s.SinceGeneration > 1 { // it may have had a schedule, with a jitter that is not known
+			first = first.Add(-job.JitterRange.High.Std())
+		}
+		if until := job.Later(SlotsAfter(s, nil), root.Created); until.After(first) {
+			unknown = append(unknown, job.SlotRange{From: first, To: until})
+		}
+	}
+	return job.WithoutRanges(ranges, job.JoinRanges(unknown))
+}
+
 // Backfillable returns the stretches between from and to, both included, in which no slot of the job can have had a run.
 //
 // These are the time before the job's first schedule, and the skipped ranges. The runs of other slots may have been removed from

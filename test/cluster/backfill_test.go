@@ -29,7 +29,6 @@ func TestBackfillUnderKills(t *testing.T) {
 	c := Start(t, Config{
 		Binary: binary,
 		Jobs: map[string]job.Spec{
-			// The judge allows no two runs of a job at a time unless the job does, and backfilled runs are several.
 			"past": {Every: job.Duration(time.Second), HTTP: post, Missed: job.MissedAll, Overlap: job.OverlapAllow},
 			"live": {Every: job.Duration(time.Second), HTTP: post, Missed: job.MissedAll},
 		},
@@ -94,6 +93,65 @@ func TestBackfillUnderKills(t *testing.T) {
 	// If the backfill is short, takeovers may disturb all its slots. The run of 10,000 slots has hundreds of others.
 	if len(during) > 0 && middle(during) > middle(before)+500*time.Millisecond {
 		t.Errorf("%d live slots began %v late during the backfill, and %v before", len(during), middle(during), middle(before))
+	}
+	c.Check(sink.Requests, nil, nil)
+}
+
+// TestBackfillOfAWorkflow backfills a job with two steps behind it, four slots at a time, while the leader is killed. For each slot,
+// each job runs once and after its parent.
+func TestBackfillOfAWorkflow(t *testing.T) {
+	slow(t)
+	const slots = 30
+	sink := NewSink(t)
+	post := &job.HTTP{URL: sink.URL(), Method: "POST"}
+	c := Start(t, Config{
+		Binary: binary,
+		Jobs: map[string]job.Spec{
+			"extract": {Every: job.Duration(time.Hour), HTTP: post},
+			"load":    {After: []job.After{{Job: "extract"}}, HTTP: post},
+			"report":  {After: []job.After{{Job: "load"}}, HTTP: post},
+		},
+		Flags: func(string) []string { return []string{"--worker-enabled=false"} },
+	})
+	c.AddWorker("w1")
+	view, err := c.Leader().Client.Job(t.Context(), "extract")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := view.Created.Truncate(time.Hour)
+	from := to.Add(-(slots - 1) * time.Hour)
+	order := api.BackfillRequest{From: from, To: to, Concurrency: 4, DryRun: true}
+	steps := []string{"load", "report"}
+	if dry, err := c.Leader().Client.StartBackfill(t.Context(), "extract", order); err != nil || dry.Total != slots || !slices.Equal(dry.Steps, steps) {
+		t.Fatalf("dry run: %d slots with steps %v, %v", dry.Total, dry.Steps, err)
+	}
+	order.DryRun = false
+	if _, err := c.Leader().Client.StartBackfill(t.Context(), "extract", order); err != nil {
+		t.Fatal(err)
+	}
+	Await(t, time.Minute, "the backfill has begun", func() bool { return len(sink.Requests()) > slots/2 })
+	leader := c.Leader()
+	leader.Kill()
+	leader.Start()
+	c.WaitReady()
+	Await(t, 2*time.Minute, "the backfill is done", func() bool {
+		v, err := c.Leader().Client.Backfill(t.Context(), "extract")
+		return err == nil && v.State == job.BackfillDone && v.Started == slots && v.Active == 0
+	})
+	arrived := map[string][]time.Time{}
+	for _, e := range sink.Requests() {
+		arrived[e.Run] = append(arrived[e.Run], e.Arrived)
+	}
+	for at := from; !at.After(to); at = at.Add(time.Hour) {
+		var before time.Time
+		for _, name := range append([]string{"extract"}, steps...) {
+			run := name + "/" + job.SlotID(at)
+			if n := len(arrived[run]); n != 1 || !arrived[run][0].After(before) {
+				t.Errorf("%s ran at %v: want once, and after %v", run, arrived[run], before)
+				continue
+			}
+			before = arrived[run][0]
+		}
 	}
 	c.Check(sink.Requests, nil, nil)
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,30 +110,4 @@ func (t *timeline) delayed(vs []runVersion, e Effect) bool {
 	return i >= 0 && slices.ContainsFunc(t.Faults, func(f Fault) bool {
 		return f.Kind == Pause && !f.At.After(e.Arrived.Add(t.Slack)) && t.cost(f, vs[i].run.Worker, e)
 	})
-}
-
-// checkOrder checks that a target which rejects falling tokens would have accepted every effect. Tokens rise along the effects
-// of each job whose runs do not overlap; along copies, they rise for each worker. The check skips effects of a process that continues after a pause: the target rejects
-// these by their token.
-func (t *timeline) checkOrder() {
-	byLane := make(map[string][]Effect)
-	for _, e := range t.Effects {
-		name, _, told := strings.Cut(e.Run, "/")
-		if j, known := t.expected[name]; !told || !known || j.Spec.Overlap == job.OverlapAllow {
-			continue
-		}
-		lane := name
-		if vs := t.runs[e.Run]; len(vs) > 0 {
-			lane = laneOf(&vs[0].run)
-		}
-		byLane[lane] = append(byLane[lane], e)
-	}
-	for _, es := range byLane {
-		slices.SortStableFunc(es, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
-		for i := 1; i < len(es); i++ {
-			if es[i].Token <= es[i-1].Token && !t.delayed(t.runs[es[i].Run], es[i]) {
-				t.reportAs(fell(es[i-1], es[i]), RuleToken, es[i].Run, fmt.Sprintf("its target saw token %d after token %d of %s", es[i].Token, es[i-1].Token, es[i-1].Run))
-			}
-		}
-	}
 }

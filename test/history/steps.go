@@ -9,25 +9,32 @@ import (
 )
 
 // checkSteps checks the slots of a step: those for which a parent has a run. Once all parents have ended, the step has one run. It
-// was created after their ends, and it runs if and only if these ends meet the conditions.
+// was decided after their ends, and it runs if and only if these ends meet the conditions. The record of a scheduled run appears with
+// that decision. That of a backfilled run waits for it.
 func (t *timeline) checkSteps(j Job) {
 	ids := make(map[string]bool)
 	for _, a := range j.Spec.After {
 		for name, vs := range t.runsOf(a.Job) {
-			if r := vs[0].run; r.Job == a.Job && r.Kind == job.KindScheduled && r.Slot.After(t.since[j.Name]) {
+			if r := vs[0].run; r.Job == a.Job && (r.Kind == job.KindScheduled && r.Slot.After(t.since[j.Name]) || t.backfills(j, vs[0])) {
 				ids[strings.TrimPrefix(name, a.Job+"/")] = true
 			}
 		}
 	}
 	for name, vs := range t.runsOf(j.Name) {
 		r := vs[0].run
-		if id := strings.TrimPrefix(name, j.Name+"/"); r.Job == j.Name && r.Kind == job.KindScheduled && !ids[id] && !t.parentByHand(j, id) {
+		if id := strings.TrimPrefix(name, j.Name+"/"); r.Job == j.Name && (r.Kind == job.KindScheduled || r.Kind == job.KindBackfill) && !ids[id] && !t.parentByHand(j, id) {
 			t.report(RuleStep, name, "no parent has a run of this slot")
 		}
 	}
 	for id := range ids {
 		t.checkStep(j, id)
 	}
+}
+
+// backfills reports whether v created a backfilled run of a parent while the step j existed. The step then runs for the same slot.
+func (t *timeline) backfills(j Job, v runVersion) bool {
+	ds := t.definitions[j.Name]
+	return v.run.Kind == job.KindBackfill && len(ds) > 0 && ds[0].rev < v.Rev
 }
 
 func (t *timeline) parentByHand(j Job, id string) bool {
@@ -62,11 +69,18 @@ func (t *timeline) checkStep(j Job, id string) {
 		}
 		return
 	}
+	i := slices.IndexFunc(vs, func(v runVersion) bool { return !v.run.AwaitsParents() })
+	if i < 0 {
+		if ended {
+			t.report(RuleStep, name, "waits, although all its parents have ended")
+		}
+		return
+	}
 	end := last(vs)
 	skipped := end.State == job.Skipped && strings.HasPrefix(end.Reason, "parent ")
 	switch {
-	case !ended || vs[0].Rev <= decided:
-		t.report(RuleStep, name, fmt.Sprintf("created%s, before its parent %s had ended", at(vs[0].Version), late))
+	case !ended || vs[i].Rev <= decided:
+		t.report(RuleStep, name, fmt.Sprintf("decided%s, before its parent %s had ended", at(vs[i].Version), late))
 	case !allowed && end.State != job.Skipped:
 		t.report(RuleStep, name, fmt.Sprintf("is %s, although the ends of its parents do not allow it", end.State))
 	case allowed && skipped:

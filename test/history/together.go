@@ -61,7 +61,7 @@ func compareBool(a, b bool) int {
 }
 
 // checkTogether checks, by effects, that two attempts of one run never execute at the same time. It checks the same for the
-// runs of a job that forbids overlap. An effect lasts from its start to its end or its last sign of life. Effects without
+// runs of a job that forbids overlap, except backfilled ones. An effect lasts from its start to its end or its last sign of life. Effects without
 // either are skipped.
 func (t *timeline) checkTogether() {
 	byJob := make(map[string][]Effect)
@@ -77,7 +77,8 @@ func (t *timeline) checkTogether() {
 		for _, e := range es {
 			lasting = slices.DeleteFunc(lasting, func(o Effect) bool { return !o.until().After(e.Arrived) })
 			for _, o := range lasting {
-				if (alone && t.unit(o.Run) != t.unit(e.Run) || o.Run == e.Run) && o.Token != e.Token && !t.mayMeet(o, e) { // checkTwice judges equal tokens
+				together := o.Run == e.Run || alone && t.unit(o.Run) != t.unit(e.Run) && !t.backfilled(o.Run) && !t.backfilled(e.Run)
+				if together && o.Token != e.Token && !t.mayMeet(o, e) { // checkTwice judges equal tokens
 					t.report(RuleOverlap, e.Run, fmt.Sprintf("attempt %d was executed from %s on, while attempt %d of %s was until %s",
 						e.Attempt, stamp(e.Arrived), o.Attempt, o.Run, stamp(o.until())))
 				}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
 	"github.com/rota-scheduler/rota/store"
 )
 
@@ -47,6 +49,9 @@ func (b *Backend) StartBackfill(ctx context.Context, o job.Backfill, dry bool) (
 		return api.BackfillView{}, &api.Refusal{Reason: fmt.Sprintf(
 			"a backfill of job %s is running: wait for it, or stop it with `rota backfill %s --stop`", o.Job, o.Job)}
 	}
+	if o.Steps, err = b.backfilledSteps(j); err != nil {
+		return api.BackfillView{}, err
+	}
 	if err := b.plan(ctx, &o, j, when, &previous); err != nil {
 		return api.BackfillView{}, err
 	}
@@ -71,14 +76,6 @@ func (b *Backend) backfilledSchedule(j *job.Job) (*schedule.Schedule, error) {
 		return nil, &api.Refusal{Reason: fmt.Sprintf(
 			"job %s runs on every worker, and such a job cannot be backfilled; run it now with `rota run`", j.Name)}
 	}
-	for _, other := range b.mirror.Jobs() {
-		for _, a := range other.Spec.After {
-			if a.Job == j.Name {
-				return nil, &api.Refusal{Reason: fmt.Sprintf(
-					"job %s follows job %s: a workflow cannot be backfilled; run a past slot with `rota run --workflow`", other.Name, j.Name)}
-			}
-		}
-	}
 	when, err := policy.When(j.Name, j.Spec)
 	switch {
 	case err != nil:
@@ -87,6 +84,28 @@ func (b *Backend) backfilledSchedule(j *job.Job) (*schedule.Schedule, error) {
 		return nil, &api.Refusal{Reason: fmt.Sprintf("job %s has no schedule, so it has no slots", j.Name)}
 	}
 	return when, nil
+}
+
+// backfilledSteps returns the steps behind a job, which a backfill of it runs too. It returns a *Refusal if another job without
+// parents leads to one of them: that step may have had a run of a slot that the job skipped.
+func (b *Backend) backfilledSteps(j *job.Job) ([]string, error) {
+	graph := workflow.Of(b.specs())
+	steps := graph.Behind(j.Name)
+	part := append([]string{j.Name}, steps...)
+	for _, step := range steps {
+		for _, a := range graph.Parents(step) {
+			if !slices.Contains(part, a.Job) {
+				return nil, &api.Refusal{Reason: fmt.Sprintf(
+					"job %s also follows job %s, which job %s does not start: a workflow with several roots cannot be backfilled; "+
+						"start job %s with `rota run --workflow` instead", step, a.Job, j.Name, j.Name)}
+			}
+		}
+	}
+	if len(steps) > store.MaxBehind {
+		return nil, &api.Refusal{Reason: fmt.Sprintf(
+			"%d steps follow job %s, and a backfill runs at most %d for each slot", len(steps), j.Name, store.MaxBehind)}
+	}
+	return steps, nil
 }
 
 // plan sets the ranges of a backfill, and how many slots they have.
@@ -107,6 +126,13 @@ func (b *Backend) plan(ctx context.Context, o *job.Backfill, j *job.Job, when *s
 	}
 	o.JobCreated, o.SinceGeneration = j.Created, j.SinceGeneration
 	o.Ranges = policy.Backfillable(j, when, previous, skipped, o.From, o.To, decided)
+	var steps []*job.Job
+	for _, name := range o.Steps {
+		if step, known := b.mirror.Job(name); known {
+			steps = append(steps, step)
+		}
+	}
+	o.Ranges = policy.StepsBackfillable(o.Ranges, j, steps)
 	for _, r := range o.Ranges {
 		n, exact := when.Count(r.From.Add(-time.Millisecond), r.To, job.MaxBackfillSlots)
 		if o.Total += n; !exact || o.Total > job.MaxBackfillSlots {
@@ -200,13 +226,19 @@ func (b *Backend) Backfills(context.Context) (views []api.BackfillView, err erro
 func (b *Backend) backfillView(o *job.Backfill) api.BackfillView {
 	v := api.BackfillView{Backfill: *o, Revision: o.Rev}
 	all := job.SlotRange{From: o.From, To: o.To}
-	for _, r := range b.mirror.Runs(o.Job, func(r *job.Run) bool { return r.Kind == job.KindBackfill && all.Holds(r.Slot) }) {
-		switch {
-		case !r.State.Terminal():
-			v.Active++
-		case r.State != job.Succeeded && r.State != job.Skipped:
-			v.Failed++
-		}
+	active := make(map[string]bool) // by slot
+	for _, name := range append([]string{o.Job}, o.Steps...) {
+		b.mirror.Runs(name, func(r *job.Run) bool {
+			switch {
+			case r.Kind != job.KindBackfill || !all.Holds(r.Slot):
+			case !r.State.Terminal():
+				active[r.ID] = true
+			case r.State != job.Succeeded && r.State != job.Skipped:
+				v.Failed++
+			}
+			return false
+		})
 	}
+	v.Active = len(active)
 	return v
 }
