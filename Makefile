@@ -99,6 +99,11 @@ ROW_TESTS    = TestADeadWatchIsNotReady|TestALeaderThatDoesNotDispatch|TestTheNe
 docs: ## write the generated parts of the documentation: job keys, settings, metrics, commands, API
 	$(GO) test -count=1 -run Reference ./docs ./cmd/rota ./scheduler/api -update
 
+.PHONY: pictures
+pictures: ## make the pictures of docs and the table of the cost of views anew (needs chromium)
+	@mkdir -p docs/pictures
+	$(GO) test -count=1 -run 'TestPictures|TestPage/every_view' ./test/page -update
+
 .PHONY: fault
 # With FAULTS=rest it skips the tests that make test runs, and the race detector: make test has run the harness with it.
 fault: ## break processes, links, clocks, disks and containers; FAULTS=rest skips what make test runs

@@ -2,7 +2,9 @@ package api
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed" // the template of the page
+	"encoding/base64"
 	"errors"
 	"html/template"
 	"net/http"
@@ -22,18 +24,28 @@ const (
 //go:embed login.html
 var loginHTML string
 
+//go:embed login.css
+var loginCSS string
+
 var loginPage = template.Must(template.New("login").Parse(loginHTML))
 
 // loginView is the content of the login page.
 type loginView struct {
 	Next    string // path of the page that the browser wants to see
 	Problem string // why the last try failed; empty if there was none
+	Style   template.CSS
 	OpenID  string // path at which the browser signs in by the OpenID provider; empty if there is none
 }
 
-// loginPolicy allows the login page to send its form, and forbids the rest.
-const loginPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
+// loginPolicy allows the login page its own style and to send its form, and forbids the rest.
+var loginPolicy = "default-src 'none'; style-src 'sha256-" + sum64(loginCSS) + "'; form-action 'self'; base-uri 'none'; " +
 	"frame-ancestors 'none'"
+
+// sum64 returns the SHA-256 of a text, as policies of browsers write it.
+func sum64(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
 
 func (s *Server) registerLogin(root *http.ServeMux) {
 	root.HandleFunc("GET "+loginPath, s.login)
@@ -71,7 +83,11 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	case code == "" && !proven(r.Context()).Anonymous():
 		http.Redirect(w, r, next, http.StatusSeeOther)
 	case code == "":
-		s.showLogin(w, http.StatusOK, loginView{Next: next})
+		v := loginView{Next: next}
+		if SessionOf(r) != "" {
+			v.Problem = "Your session has ended. Sign in again."
+		}
+		s.showLogin(w, http.StatusOK, v)
 	case r.Method != http.MethodGet || strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch"):
 		w.WriteHeader(http.StatusNoContent) // only a visit by a person uses the code
 	default:
@@ -142,6 +158,7 @@ func (s *Server) showLogin(w http.ResponseWriter, status int, v loginView) {
 	if s.cfg.OpenID != nil {
 		v.OpenID = openIDPath + "?next=" + url.QueryEscape(v.Next)
 	}
+	v.Style = template.CSS(loginCSS)
 	var page bytes.Buffer
 	if err := loginPage.Execute(&page, v); err != nil {
 		s.log.Error("login page was not made", "err", err)

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
 )
 
-// TestBadDays looks at the page of a cluster without jobs and workers, and then of one that has lost its majority. Each view
-// says what is wrong, and none complains.
+// TestBadDays looks at the page of a cluster without jobs, then of one without workers, and then of one that has lost its majority
+// and with it its leader. Each view says what is wrong, and none complains.
 func TestBadDays(t *testing.T) {
 	b := newBrowser(t)
 	c := cluster.Start(t, cluster.Config{
@@ -27,25 +28,63 @@ func TestBadDays(t *testing.T) {
 		}
 		b.picture("empty", path)
 	}
+
+	run := withoutWorkers(t, b, c, last.URL)
 	b.open(last.URL + "/timeline")
 	for _, n := range c.Replicas()[1:] {
 		n.Kill()
 	}
 	b.await(60*time.Second, "an open page says that the replica has lost etcd", "!document.querySelector('#trouble').hidden")
-	for _, path := range []string{"/", "/jobs", "/timeline", "/timeline/week", "/cluster", "/workers"} {
+	for _, path := range []string{
+		"/", "/jobs", "/jobs/backup", "/jobs/backup/workflow", "/runs", run, "/timeline", "/timeline/week", "/events", "/workers", "/limits", "/cluster", "/audit", "/api",
+		"/do/run?job=backup",
+	} {
 		b.open(last.URL + path)
 		if got := b.text("#trouble"); !strings.Contains(got, "has not reached etcd") {
 			t.Errorf("%s of a replica that has lost etcd does not say so: %q", path, got)
 		}
 		b.picture("broken", path)
 	}
-	if list := b.complained(); list != "" {
+	b.open(last.URL + "/")
+	if got := b.text(".verdict h1"); !strings.Contains(got, "No replica leads") {
+		t.Errorf("without a majority, the first line is %q", got)
+	}
+	if list := b.complained("503", "504"); list != "" {
 		t.Errorf("the page violated its policy or had errors:\n%s", list)
 	}
+	b.open(last.URL + run)
+	b.await(10*time.Second, "a run cannot be read", "document.querySelector('.problem')")
 	for _, n := range c.Replicas()[1:] {
 		n.Start()
 	}
 	c.WaitReady()
+	b.await(30*time.Second, "the run appears by itself", "!document.querySelector('.problem') && document.querySelector('h1')")
 	b.open(last.URL + "/")
 	b.await(30*time.Second, "the trouble is over", "document.querySelector('#trouble').hidden")
+}
+
+// withoutWorkers creates jobs whose runs wait for a worker. It returns the path of the page of a run.
+func withoutWorkers(t *testing.T, b *browser, c *cluster.Cluster, base string) string {
+	for _, name := range []string{"backup", "report"} {
+		spec := job.Spec{Description: "Copies the orders", Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Shell: "true"}
+		if name == "report" {
+			spec = job.Spec{After: []job.After{{Job: "backup"}}, Shell: "true"}
+		}
+		if _, _, err := c.Client.PutJob(t.Context(), name, spec, api.Precondition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run, _, err := c.Client.Submit(t.Context(), "backup", api.RunRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "/runs/" + run.Ref
+	for path, want := range map[string]string{
+		"/": "no worker", "/jobs": "backup", "/jobs/backup": "waiting", path: "worker", "/runs": "worker", "/workers": "No worker is present", "/cluster": "worker",
+	} {
+		b.open(base + path)
+		b.await(10*time.Second, path+" says that no worker is there", "document.querySelector('main').textContent.toLowerCase().includes('"+strings.ToLower(want)+"')")
+		b.picture("noworker", path)
+	}
+	return path
 }

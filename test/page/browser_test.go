@@ -18,18 +18,10 @@ import (
 
 // browser is one tab of a real browser, whose complaints it collects.
 type browser struct {
-	t   *testing.T
-	ctx context.Context
+	t       *testing.T
+	ctx     context.Context
+	console *console
 }
-
-// complaints records, in the page itself, violations of the Content-Security-Policy and errors of scripts.
-const complaints = `(() => {
-  const key = 'complaints', note = text => sessionStorage.setItem(key, (sessionStorage.getItem(key) || '') + text + '\n');
-  addEventListener('securitypolicyviolation', e => note('csp: ' + e.violatedDirective + ' ' + e.blockedURI));
-  addEventListener('error', e => note('error: ' + e.message));
-  addEventListener('unhandledrejection', e => note('rejection: ' + e.reason));
-  const log = console.error; console.error = (...args) => { note('console: ' + args.join(' ')); log(...args); };
-})()`
 
 var once sync.Once
 
@@ -51,7 +43,9 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	ctx, endTab := chromedp.NewContext(ctx)
 	ctx, endTime := context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(func() { endTime(); endTab(); endAllocator() })
-	return &browser{t, ctx}
+	b := &browser{t: t, ctx: ctx}
+	b.watch()
+	return b
 }
 
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
@@ -61,11 +55,10 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// open opens a page, and begins to record its complaints.
+// open opens a page.
 func (b *browser) open(url string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url))
-	b.eval(complaints)
 }
 
 // eval evaluates an expression in the page.
@@ -103,13 +96,6 @@ func (b *browser) await(limit time.Duration, what, expression string) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-}
-
-// complained returns everything that went wrong in pages that open has opened.
-func (b *browser) complained() string {
-	b.t.Helper()
-	v, _ := b.eval("sessionStorage.getItem('complaints') || ''").(string)
-	return v
 }
 
 // dark switches between the light and the dark colors.
@@ -155,15 +141,23 @@ func (b *browser) shoot(name string) {
 	}
 }
 
-// picture writes pictures of the open page, in the light and in the dark colors, and of a narrow window.
+// views are the ways in which each page is looked at. A window of 640 points is one of 1280 at 200 %.
+var views = []struct {
+	name  string
+	width int64
+}{{"light", 1280}, {"dark", 1280}, {"zoom", 640}, {"narrow", 320}}
+
+// picture writes pictures of the open page, in the light and in the dark colors, at 200 % and in a narrow window. Nothing may need
+// scrolling to the side, except wide tables in their own boxes.
 func (b *browser) picture(kind, path string) {
-	name := strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "").Replace(strings.Trim(path, "/"))
-	for mode, width := range map[string]int64{"light": 1280, "dark": 1280, "narrow": 390} {
-		b.dark(mode == "dark")
-		b.do(chromedp.EmulateViewport(width, 900))
-		b.shoot(fmt.Sprintf("%s-%.30s-%s", kind, name, mode))
+	b.t.Helper()
+	name := strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "", "&", "-").Replace(strings.Trim(path, "/"))
+	for _, v := range views {
+		b.dark(v.name == "dark")
+		b.do(chromedp.EmulateViewport(v.width, 900))
+		b.shoot(fmt.Sprintf("%s-%.30s-%s", kind, name, v.name))
 		if wide, _ := b.eval("document.documentElement.scrollWidth > innerWidth + 1").(bool); wide {
-			b.t.Errorf("%s %s is wider than a window of %d", kind, path, width)
+			b.t.Errorf("%s %s is wider than a window of %d", kind, path, v.width)
 		}
 	}
 	b.dark(false)

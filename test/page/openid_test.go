@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
@@ -57,8 +58,40 @@ func TestSignInByOpenID(t *testing.T) {
 	if cookies, _ := b.eval("document.cookie").(string); cookies != "" {
 		t.Errorf("scripts see the cookies %q", cookies)
 	}
+	b.do(chromedp.Navigate(c.Replicas()[0].URL + "/jobs/ours"))
+	b.picture("signedin", "/jobs/ours")
 	submit(b, c.Replicas()[0].URL, "/do/pause?job=ours", map[string]string{"reason": "a migration"})
 	if v, err := c.Client.Job(t.Context(), "ours"); err != nil || v.Paused == nil || v.Paused.By == "" || !strings.Contains(v.Paused.By, "bob@example.com") {
 		t.Errorf("bob's pause: got %+v, %v", v.Paused, err)
 	}
+	sessionEnds(t, b, c)
+}
+
+// sessionEnds proves that an open page of a session that has ended leads to the form, and back to the page.
+func sessionEnds(t *testing.T, b *browser, c *cluster.Cluster) {
+	b.open(c.Replicas()[0].URL + "/jobs/ours")
+	b.await(10*time.Second, "the page is live", "document.querySelector('#live').dataset.state === 'on'")
+	etcd := cluster.Dial(t, c.Endpoints())
+	deleted, err := etcd.Delete(t.Context(), cluster.Prefix+"/sessions/", clientv3.WithPrefix())
+	if err != nil || deleted.Deleted == 0 {
+		t.Fatalf("end the sessions: %+v, %v", deleted, err)
+	}
+	cluster.Await(t, 30*time.Second, "the page asks to sign in again", func() bool {
+		if _, err := c.Client.PauseJob(t.Context(), "ours", "a change, so that the page reads again"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Client.ResumeJob(t.Context(), "ours", ""); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(b.text("[role=alert]"), "session has ended")
+	})
+	b.picture("expired", "/login")
+	if list := b.complained("401"); list != "" {
+		t.Errorf("the form violated its policy or had errors:\n%s", list)
+	}
+	b.do(chromedp.Click("#openid"))
+	b.await(20*time.Second, "bob is back", "location.pathname === '/jobs/ours'")
+	b.do(chromedp.Click("footer form button"))
+	b.await(10*time.Second, "bob has signed out", "location.pathname === '/login' && !document.querySelector('[role=alert]')")
+	b.picture("signin", "/login")
 }

@@ -47,7 +47,7 @@ func TestPage(t *testing.T) {
 	t.Run("without scripts", func(t *testing.T) { b.t = t; withoutScripts(t, b, base) })
 	t.Run("the leader is killed", func(t *testing.T) { b.t = t; leaderKilled(t, b, c, base) })
 	b.t = t
-	if list := b.complained(); list != "" {
+	if list := b.complained("/nowhere", "/do/"); list != "" {
 		t.Errorf("the page violated its policy or had errors:\n%s", list)
 	}
 }
@@ -56,7 +56,7 @@ func everyView(t *testing.T, b *browser, base string) {
 	b.open(base + "/jobs/tick")
 	b.await(20*time.Second, "a run of tick is listed", `document.querySelector('.rows tbody a[href^="/runs/"]')`)
 	run, _ := b.eval(`document.querySelector('.rows tbody a[href^="/runs/"]').getAttribute('href')`).(string)
-	t.Logf("%-16s %10s %9s %10s", "view", "bytes", "requests", "first paint")
+	var costs []cost
 	for _, view := range [][2]string{
 		{"/", "Cluster"}, {"/jobs", "nightly-backup"}, {"/jobs/tick", "every second"}, {"/jobs/nightly-backup", "every day at 02:30"},
 		{run, "tick"}, {"/runs", "succeeded"}, {"/workers", "q1"}, {"/limits", "No limits"}, {"/cluster", "leader"}, {"/audit", "Audit"}, {"/events", "Events"}, {"/jobs/report", "Workflow"},
@@ -67,17 +67,13 @@ func everyView(t *testing.T, b *browser, base string) {
 		if !strings.Contains(b.html("main"), view[1]) {
 			t.Errorf("%s lacks %q: %.300s", view[0], view[1], b.text("main"))
 		}
-		if errors := b.complained(); errors != "" {
+		if errors := b.complained("/nowhere"); errors != "" {
 			t.Errorf("%s: %s", view[0], errors)
 		}
-		b.await(5*time.Second, "the first paint of "+view[0], "performance.getEntriesByName('first-contentful-paint').length")
-		table, _ := b.eval(`(() => { const list = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
-			const paint = performance.getEntriesByName('first-contentful-paint')[0];
-			return list.reduce((n, e) => n + e.transferSize, 0) + ' ' + list.length + ' ' + Math.round(paint ? paint.startTime : 0) + 'ms'; })()`).(string)
-		name := strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(strings.Trim(view[0], "/"))
-		t.Logf("%-16.16s %s", name, table)
+		costs = append(costs, costOf(b, view[0]))
 		b.picture("view", view[0])
 	}
+	checkCosts(t, costs)
 }
 
 // submit opens the form of an action, fills it in, and sends it.

@@ -87,7 +87,7 @@ func prepareRun(s *site, r *http.Request, f *form) error {
 	if n := len(v.Active); n > 0 {
 		f.Facts = append(
 			f.Facts,
-			fmt.Sprintf("%s of the job not ended yet: %s.", verb(n, "run has", "runs have"), strings.Join(v.Active[:min(3, n)], ", ")),
+			fmt.Sprintf("%s not ended yet: %s.", verb(n, "run has", "runs have"), strings.Join(v.Active[:min(3, n)], ", ")),
 		)
 	}
 	if v.Paused != nil {

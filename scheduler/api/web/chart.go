@@ -116,7 +116,7 @@ func stripOf(runs []api.RecentRun, n int) strip {
 	for i, r := range runs {
 		h := 4
 		if longest > 0 {
-			h = 4 + int(r.Seconds/longest*(stripHeight-4))
+			h = 4 + int(max(0, r.Seconds)/longest*(stripHeight-4)) // clocks differ
 		}
 		class := classOf(r.State)
 		if class == "bad" {
@@ -146,6 +146,16 @@ func stripOf(runs []api.RecentRun, n int) strip {
 		s.Words = "no run yet"
 	}
 	return s
+}
+
+// wasLate reports whether the latest ended run began late. runs has the oldest first.
+func wasLate(runs []api.RecentRun) bool {
+	for _, r := range slices.Backward(runs) {
+		if r.State.Terminal() && r.State != job.Skipped {
+			return r.Late
+		}
+	}
+	return false
 }
 
 // success returns the share of runs that succeeded among those that ended with an outcome, in percent; "" if there are none.

@@ -30,6 +30,9 @@ func functions(links map[string]string) template.FuncMap {
 		"join":    strings.Join,
 		"late":    lateText,
 		"sub":     func(a, b time.Time) time.Duration { return a.Sub(b) },
+		"took":    func(from, now time.Time) time.Duration { return max(0, now.Sub(from)) }, // clocks differ
+		"prose":   proseTag,
+		"waslate": wasLate,
 		"cut":     cut,
 		"count":   func(m map[job.State]int, state string) int { return m[job.State(state)] },
 		"strip":   stripHTML,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
 // jobData is the data of the view job.
@@ -24,10 +25,11 @@ type jobData struct {
 	Last       *api.RunView // the run that ended last
 	More       string       // link to all runs
 	State      string
-	Graph      *graph // the workflow of the job; nil if it has none
-	Line       gantt  // its runs and slots around now
-	LineLink   string // to the same on the page of the time line
-	Month      *month // nil if it is not known
+	Graph      *graph           // the workflow of the job; nil if it has none
+	Line       gantt            // its runs and slots around now
+	LineLink   string           // to the same on the page of the time line
+	Month      *month           // nil if it is not known
+	Missed     []timeline.Entry // slots without runs
 }
 
 // The view of a job draws jobRuns runs, and lists the first of them.
@@ -48,13 +50,16 @@ func (s *site) job(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	d := &jobData{Job: v, Runs: runs.Runs, Chart: runChartOf(begun(runs.Runs, s.ops.Now()), s.ops.Now(), jobRuns)}
-	d.Next, err = get[api.NextView](s, r, "/v1/jobs/"+path+"/next?n=8")
+	d.Next, err = get[api.NextView](s, r, "/v1/jobs/"+path+"/next?n=6")
 	if problem, ok := errors.AsType[*api.Problem](err); ok {
 		d.Next.Notes = append(d.Next.Notes, problem.Detail)
 	} else if err != nil {
 		return nil, err
 	}
 	if err := s.addCalendar(r, d, name); err != nil {
+		return nil, err
+	}
+	if d.Missed, err = s.missed(r, name, "", runs.Runs, runs.Continue != ""); err != nil {
 		return nil, err
 	}
 	took := durations(runs.Runs)

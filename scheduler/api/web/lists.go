@@ -6,17 +6,18 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
 // runsData is the data of the view runs.
 type runsData struct {
-	Runs    []api.RunView
-	Job     string
-	State   string
-	Since   string
-	States  []job.State
-	Next    string // link to the next page
-	Filters []filter
+	Runs   []api.RunView
+	Job    string
+	State  string
+	Since  string
+	States []job.State
+	Next   string           // link to the next page
+	Missed []timeline.Entry // slots without runs
 }
 
 func (s *site) runs(r *http.Request) (*page, error) {
@@ -38,6 +39,11 @@ func (s *site) runs(r *http.Request) (*page, error) {
 	if list.Continue != "" {
 		kept.Set("continue", list.Continue)
 		d.Next = "/runs?" + kept.Encode()
+	}
+	if mayHaveRanges(d.State) && q.Get("continue") == "" {
+		if d.Missed, err = s.missed(r, d.Job, d.Since, list.Runs, list.Continue != ""); err != nil {
+			return nil, err
+		}
 	}
 	p := &page{View: "runs", Title: "Runs", Watch: "*", Data: d}
 	if d.Job != "" {

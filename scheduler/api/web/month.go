@@ -27,6 +27,7 @@ type monthDay struct {
 	Off    string
 	Hours  int // if it does not have 24
 	Today  bool
+	Past   bool   // before today, and no run is kept
 	Link   string // to the time line of the day
 }
 
@@ -54,6 +55,7 @@ func monthOf(v *api.MonthView, now time.Time) *month {
 		}
 		day := monthDay{Number: i + 1, Off: d.Off, Hours: d.Hours, Today: d.Date == today, Slots: slotTimes(d, zone)}
 		day.Ends = endsOf(d.Counts)
+		day.Past = d.Date < today && len(day.Ends) == 0
 		if start, err := time.ParseInLocation(time.DateOnly, d.Date, zone); err == nil {
 			day.Link = "/timeline?span=1d&search=" + v.Job + "&from=" + start.UTC().Format(time.RFC3339)
 		}

@@ -66,7 +66,8 @@ func (s *site) overview(r *http.Request) (*page, error) {
 	if err := s.addJobs(r, d); err != nil {
 		return nil, err
 	}
-	d.Attention = append(attentionOf(&cluster, clusterErr, s.ops.Now()), waitsOf(&v, s.ops.Now())...)
+	d.Attention = withFailures(attentionOf(&cluster, clusterErr, s.ops.Now()), v.Trouble)
+	d.Attention = append(d.Attention, waitsOf(&v, s.ops.Now())...)
 	d.conclude()
 	if d.Unshown = len(d.Attention) - shownNotices; d.Unshown > 0 {
 		d.Attention = d.Attention[:shownNotices]
@@ -74,9 +75,9 @@ func (s *site) overview(r *http.Request) (*page, error) {
 	return &page{View: "overview", Title: "Overview", Watch: "*", Data: d}, nil
 }
 
-// addJobs adds the failing jobs, and then other jobs.
+// addJobs adds the failing jobs, then other jobs, and last those that have never run.
 func (s *site) addJobs(r *http.Request, d *overviewData) error {
-	for _, filter := range []string{"&state=failing", "&state=running&state=waiting&state=paused&state=ok&state=new"} {
+	for _, filter := range []string{"&state=failing", "&state=running&state=waiting&state=paused&state=ok", "&state=new"} {
 		if len(d.Jobs) == shownJobs {
 			break
 		}
@@ -108,13 +109,16 @@ func attentionOf(c *api.ClusterView, err error, now time.Time) (list []notice) {
 			{State: "bad", Text: "This replica cannot read the state of the cluster: " + err.Error() + ".", Hint: "Ask another replica."},
 		}
 	}
-	if age := now.Sub(c.Store.AsOf); !c.Store.AsOf.IsZero() && age > staleAfter {
+	age := now.Sub(c.Store.AsOf)
+	stale := !c.Store.AsOf.IsZero() && age > staleAfter
+	if stale {
 		list = append(
 			list,
 			notice{
 				State: "bad",
+				Kind:  attention.Stale,
 				Text:  fmt.Sprintf("Replica %s has not reached etcd for %s. This page may be old.", c.Node, spanText(age)),
-				Link:  "/cluster",
+				Link:  "/cluster", Command: "rota doctor",
 			},
 		)
 	}
@@ -132,9 +136,29 @@ func attentionOf(c *api.ClusterView, err error, now time.Time) (list []notice) {
 		case item.Job != "":
 			n.Link = "/jobs/" + url.PathEscape(item.Job)
 		}
-		if item.Kind != attention.Stale || len(list) == 0 {
-			list = append(list, n)
+		// A replica that has lost etcd is not ready for many reasons, which all say the same.
+		if stale && (item.Kind == attention.Stale || item.Kind == attention.NotReady) {
+			continue
 		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// withFailures adds the failing jobs to a list that has none. The state of the cluster may be a little older than the jobs, and a
+// page must not contradict itself.
+func withFailures(list []notice, failing []api.TroubleView) []notice {
+	if slices.ContainsFunc(list, func(n notice) bool { return n.Kind == attention.Failing }) {
+		return list
+	}
+	for _, t := range failing {
+		text := fmt.Sprintf("Job %s fails: its last run %s", t.Job, looks[string(t.State)].words)
+		if t.Reason != "" {
+			text += ": " + strings.TrimSuffix(t.Reason, ".")
+		}
+		list = append(list, notice{
+			State: "bad", Kind: attention.Failing, Text: text + ".", Link: runLink(t.Ref), Since: t.Since, Command: "rota logs " + t.Ref,
+		})
 	}
 	return list
 }
@@ -191,7 +215,8 @@ func (d *overviewData) conclude() {
 	default:
 		worst := d.Attention[0]
 		for _, n := range d.Attention {
-			if worst.State != "bad" && n.State == "bad" {
+			// The head of the page already says that its data is old.
+			if n.State == "bad" && (worst.State != "bad" || worst.Kind == attention.Stale) {
 				worst = n
 			}
 		}

@@ -23,6 +23,7 @@ type page struct {
 	Nav      []navItem
 	Search   string // text of the search field
 	Who      string
+	Session  bool // the browser has signed in, and can sign out
 	Cluster  clusterLine
 	may      func(operation, job string) bool
 }
@@ -63,6 +64,7 @@ const staleAfter = 10 * time.Second
 // complete fills the parts of a page that all views share.
 func (s *site) complete(r *http.Request, p *page) {
 	p.Now, p.Path, p.Who = s.ops.Now().UTC(), r.URL.Path, s.ops.Caller(r)
+	p.Session = api.SessionOf(r) != ""
 	p.may = func(operation, job string) bool { return s.ops.May(r, operation, job) }
 	p.Nav = make([]navItem, len(navigation))
 	for i, item := range navigation {

@@ -30,6 +30,9 @@ type runData struct {
 	Params   string
 	Graph    *graph // the workflow of the run; nil if it has none
 	Resume   bool   // the workflow can be resumed from the run
+
+	Container *container // of the present attempt; nil for other kinds of jobs
+	Trace     string     // id of its trace
 }
 
 // attempt is one attempt on the time line.
@@ -78,6 +81,7 @@ func (s *site) run(r *http.Request) (*page, error) {
 		d.NoOutput = ""
 		s.addOutput(r, d, path)
 	}
+	d.Container, d.Trace = s.container(r, &v), traceOf(&v)
 	d.Graph = s.workflow(r, name, id)
 	d.Resume = d.Graph != nil && (classOf(v.State) == "bad" || v.State == job.Canceled)
 	if v.Kind == job.KindScheduled {
@@ -96,6 +100,10 @@ func (s *site) run(r *http.Request) (*page, error) {
 
 // addOutput adds the output of the attempt.
 func (s *site) addOutput(r *http.Request, d *runData, path string) {
+	if d.Run.Attempt == 0 {
+		d.NoOutput = "No attempt has begun."
+		return
+	}
 	var out bytes.Buffer
 	d.Raw = path + "/logs?attempt=" + strconv.Itoa(d.Attempt)
 	err := s.ops.Do(r, http.MethodGet, d.Raw, nil, nil, &out)
@@ -158,6 +166,17 @@ func attemptsOf(v *api.RunView, now time.Time) (list []attempt) {
 	return list
 }
 
+// waitedFor says what a run waited for until the leader gave it to a worker.
+func waitedFor(v *api.RunView) (cause, text string) {
+	switch {
+	case v.Late:
+		return "leader", "no leader could dispatch it when it was due, or a late run before it had not ended"
+	case len(v.Limits) > 0:
+		return "limit, room", "until the limits (" + strings.Join(v.Limits, ", ") + ") and a worker had room"
+	}
+	return "room", "until a worker had room"
+}
+
 // latenessOf splits the time between the slot and the start of the present attempt.
 func latenessOf(v *api.RunView, now time.Time) (list []part) {
 	add := func(name, text string, took time.Duration) {
@@ -177,7 +196,8 @@ func latenessOf(v *api.RunView, now time.Time) (list []part) {
 	}
 	switch {
 	case !v.Started.IsZero() && !v.Armed.IsZero():
-		add("dispatch", "until the leader gave it to a worker: it waited for a leader, a limit or room", v.Armed.Sub(v.Due))
+		cause, text := waitedFor(v)
+		add(cause, text, v.Armed.Sub(v.Due))
 		add("claim", "until the worker had claimed and started it", v.Started.Sub(job.Later(v.Armed, v.Due)))
 	case v.State == job.Pending && now.After(v.WaitsSince()):
 		add("waiting", strings.TrimSuffix(v.Reason, "."), now.Sub(v.WaitsSince()))

@@ -159,7 +159,7 @@ func (s *site) failed(err error) *page {
 	case http.StatusForbidden:
 		p.Title, data.Hint = "Not allowed", "Ask an administrator for a role that includes this right."
 	case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		data.Hint = "Another replica may answer. This page tries again by itself."
+		p.Watch, data.Hint = "*", "Another replica may answer. This page tries again by itself."
 	}
 	p.Data = data
 	return p

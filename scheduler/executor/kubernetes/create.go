@@ -21,7 +21,7 @@ func (e *refusal) Error() string { return e.text }
 
 // create makes sure that the Job exists and runs. It tries until the API server gives a definite answer or ctx ends.
 func (a *attempt) create(ctx context.Context, plain, secret map[string]string, unresolved error) error {
-	if generation(&a.req.Run) > 0 {
+	if a.req.Run.PodGeneration() > 0 {
 		if err := a.persist(ctx, a.removeEarlier); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (a *attempt) release(ctx context.Context, owner *batchJob, secret map[strin
 	err := a.api.Call(ctx, http.MethodPost, a.objects()+"/secrets", map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true, "stringData": secret,
 		"metadata": map[string]any{
-			"name": a.name, "labels": map[string]any{managedLabel: "rota", runLabel: runHash(&a.req.Run)},
+			"name": a.name, "labels": map[string]any{managedLabel: "rota", runLabel: a.req.Run.PodHash()},
 			"ownerReferences": []any{map[string]any{
 				"apiVersion": "batch/v1", "kind": "Job", "name": a.name, "uid": owner.Metadata.UID, "controller": true,
 			}},
@@ -110,7 +110,7 @@ func (a *attempt) release(ctx context.Context, owner *batchJob, secret map[strin
 // an error until they are gone.
 func (a *attempt) removeEarlier(ctx context.Context) error {
 	var list jobList
-	query := url.Values{"labelSelector": {runLabel + "=" + runHash(&a.req.Run)}}
+	query := url.Values{"labelSelector": {runLabel + "=" + a.req.Run.PodHash()}}
 	if err := a.api.Call(ctx, http.MethodGet, a.jobs()+"?"+query.Encode(), nil, &list); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func New(cfg Config, now func() time.Time) *Executor { return &Executor{cfg: cfg
 // Execute creates the Job of the attempt, or adopts the one of an attempt whose worker was lost, and waits for its end. Exit is the
 // exit code of the container.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
-	a := &attempt{api: e.cfg.API, req: &req, name: jobName(&req.Run), namespace: req.Spec.Kubernetes.Namespace}
+	a := &attempt{api: e.cfg.API, req: &req, name: req.Run.PodJob(), namespace: req.Spec.Kubernetes.Namespace}
 	if a.namespace == "" && len(e.cfg.Namespaces) > 0 {
 		a.namespace = e.cfg.Namespaces[0]
 	}

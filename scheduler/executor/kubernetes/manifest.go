@@ -1,8 +1,6 @@
 package kubernetes
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -30,23 +28,6 @@ const (
 	keepEnded = time.Hour
 )
 
-// runHash identifies a run in all clusters of rota that share a namespace. Two clusters may have runs of one name, but not with
-// the same time of creation.
-func runHash(r *job.Run) string {
-	sum := sha256.Sum256([]byte(r.Name() + "@" + r.Created.UTC().Format(time.RFC3339Nano)))
-	return hex.EncodeToString(sum[:8])
-}
-
-// jobName returns the name of the Job of an attempt. An attempt that follows a lost one has the same name, and continues the Job.
-// An attempt that follows a failed one has another name, and gets a new Job.
-func jobName(r *job.Run) string {
-	stem := strings.TrimRight(r.Job[:min(len(r.Job), 30)], "-")
-	return fmt.Sprintf("%s-%s-%d", stem, runHash(r), generation(r))
-}
-
-// generation returns how many attempts of the run ended by themselves.
-func generation(r *job.Run) int { return max(0, r.Attempt-1-r.LostAttempts()) }
-
 // environment returns the variables of the container, and those of them that have a value of a reference.
 func environment(req *executor.Request, resolver *refs.Resolver) (plain, secret map[string]string, err error) {
 	plain, secret = make(map[string]string), make(map[string]string)
@@ -67,14 +48,14 @@ func environment(req *executor.Request, resolver *refs.Resolver) (plain, secret 
 
 // manifest returns the Job of an attempt. If it has secrets, it is suspended until its Secret exists.
 func manifest(req *executor.Request, plain, secret map[string]string) (map[string]any, error) {
-	k, name := req.Spec.Kubernetes, jobName(&req.Run)
+	k, name := req.Spec.Kubernetes, req.Run.PodJob()
 	template := map[string]any{}
 	if len(k.Template) > 0 {
 		if err := json.Unmarshal(k.Template, &template); err != nil {
 			return nil, fmt.Errorf("read kubernetes.template: %w", err)
 		}
 	}
-	labels := map[string]any{managedLabel: "rota", runLabel: runHash(&req.Run)}
+	labels := map[string]any{managedLabel: "rota", runLabel: req.Run.PodHash()}
 	annotations := map[string]any{
 		runAnnotation: req.Run.Name(), attemptAnnotation: strconv.Itoa(req.Run.Attempt),
 		tokenAnnotation: strconv.FormatInt(req.Run.Token, 10),
@@ -129,7 +110,7 @@ func fillPod(spec map[string]any, req *executor.Request, plain, secret map[strin
 		c["resources"] = k.Resources
 	}
 	env, _ := c["env"].([]any)
-	c["env"] = append(env, variables(jobName(&req.Run), plain, secret)...)
+	c["env"] = append(env, variables(req.Run.PodJob(), plain, secret)...)
 	spec["containers"] = containers
 }
 

@@ -94,6 +94,6 @@ func (e *Executor) needed(ctx context.Context, j *batchJob, records Records) (bo
 	if err != nil {
 		return true, err
 	}
-	own := j.Metadata.Labels[runLabel] == runHash(&run)
+	own := j.Metadata.Labels[runLabel] == run.PodHash()
 	return !own || !run.State.Terminal() || e.now().Sub(run.Finished) < sweepGrace, nil
 }

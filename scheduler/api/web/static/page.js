@@ -71,6 +71,7 @@ async function refresh() {
     const answer = await fetch(url, {signal: reading.signal, headers: {Accept: 'text/html'}, cache: 'no-store'});
     if (answer.redirected) { location.reload(); return; }
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    if (answer.ok && $('.problem')) { location.reload(); return; } // what was not available is
     if (!answer.ok) { if (answer.status === 401) location.reload(); return; }
     for (const fresh of $$('[data-live]', next)) {
       const name = fresh.dataset.live, text = fresh.innerHTML, old = $(`[data-live="${name}"]`);
@@ -120,7 +121,10 @@ function onCluster(e) {
   if (c.leader) {
     const who = document.createElement('span'), name = document.createElement('b');
     name.textContent = c.leader.node;
-    who.append(name, ' leads');
+    const leads = document.createElement('span');
+    leads.className = 'leads';
+    leads.textContent = ' leads';
+    who.append(name, leads);
     line.append(who);
     add('span', 'muted wide', 'term ' + c.leader.term);
   } else add('span', '', 'no leader');
@@ -142,7 +146,7 @@ function connect() {
   source = new EventSource('/v1/live' + (last ? '?after=' + last : ''));
   source.onopen = () => {
     state(true, 'live');
-    clearInterval(polling); polling = null;
+    if (!$('.problem')) { clearInterval(polling); polling = null; }
     if (failures) refresh();
     failures = 0;
   };
@@ -160,6 +164,9 @@ document.addEventListener('visibilitychange', () => { if (document.hidden) disco
 addEventListener('pagehide', disconnect);
 addEventListener('pageshow', e => { if (e.persisted) { connect(); refresh(); } });
 connect();
+if ($('.problem')) poll();
+// Some of what a view shows changes by time alone: how long runs wait, the last hour, the end of a session.
+setInterval(refresh, 25000 + Math.random() * 10000);
 
 // The output of an attempt, as it comes, with its colors. All text is set as text, never as HTML.
 const output = $('#output');
@@ -259,6 +266,10 @@ document.addEventListener('submit', e => { // a second click sends nothing twice
   const button = $('form.action button', e.target.parentNode);
   if (e.target.matches('form.action') && button) setTimeout(() => { button.disabled = true; });
 });
+
+// In a narrow window the names of the views are one line, which begins at the present view.
+const views = $('header nav'), here = $('[aria-current]', views);
+if (here) views.scrollLeft = here.offsetLeft + here.offsetWidth / 2 - views.clientWidth / 2;
 
 // Keys.
 const help = $('#help'), keys = $('#keys');
