@@ -47,7 +47,7 @@ func TestPictures(t *testing.T) {
 	base := c.Replicas()[0].URL
 
 	b.open(base + "/")
-	b.reloadUntil(20*time.Second, "the history is shown", "document.querySelector('main').textContent.includes('export-ledger') && document.querySelectorAll('svg.strip').length >= 7 && document.querySelector('[data-live=attention]').textContent.includes('3 runs in a row')")
+	b.reloadUntil(20*time.Second, "the history is shown", "document.querySelector('main').textContent.includes('export-ledger') && document.querySelectorAll('svg.strip').length >= 7 && document.querySelector('.verdict').textContent.includes(' runs in a row')")
 	if got := b.text("[data-live=jobs]"); !strings.Contains(got, "late") {
 		t.Errorf("the overview does not say that the backup was late: %.600s", got)
 	}
