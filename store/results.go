@@ -58,7 +58,7 @@ func (m *Mirror) result(name string, paused bool) (r JobResult, ok bool) {
 		}
 		run, readable := m.records[KindRuns][name+"/"+id].value.(*job.Run)
 		switch {
-		case !readable:
+		case !readable, run.Kind == job.KindCopy: // the run on every worker counts for its copies
 		case run.State == job.Succeeded:
 			r.Success = job.Later(r.Success, run.Finished)
 		case run.State == job.Failed, run.State == job.TimedOut, run.State == job.Lost:

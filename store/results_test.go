@@ -23,10 +23,12 @@ func TestResultsOfJobs(t *testing.T) {
 		r.State, r.Finished = state, r.Due.Add(time.Second)
 		return job.Decision{Job: name, Run: r}
 	}
+	copied := ended("b", 2, job.Failed)
+	copied.Run.Kind = job.KindCopy // the run of which it is a copy counts
 	next := epoch.Add(time.Hour)
 	for i, a := range commit(t, s, term,
 		ended("a", 1, job.Failed), ended("a", 2, job.Succeeded), ended("a", 3, job.TimedOut), ended("a", 4, job.Lost),
-		ended("a", 5, job.Skipped), job.Decision{Job: "a", Run: slot("a", 6)}, ended("b", 1, job.Failed),
+		ended("a", 5, job.Skipped), job.Decision{Job: "a", Run: slot("a", 6)}, ended("b", 1, job.Failed), copied,
 		job.Decision{Job: "a", Cursor: &job.Cursor{Job: "a", After: epoch, Next: next}},
 	) {
 		if a.Err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/cobra"
@@ -21,8 +22,8 @@ ended. The old run does not change. With --wait, wait for the end and exit with 
 With --resume, continue a workflow from a failed step. The step runs again, and so do the steps behind it that did not run
 because of it, all under one new id. Steps that succeeded do not run again; their outputs are used.
 
-With -l, repeat the failed runs of all jobs with some labels. A run that was repeated already is left out, so the same
-command can be given again after an interruption.`,
+With -l, repeat the failed runs of all jobs with some labels. Of a run on every worker, the failed copies are repeated. A run
+that was repeated already is left out, so the same command can be given again after an interruption.`,
 		Example:           "  rota retry nightly-backup/2026-01-31T02:30:00Z",
 		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,
@@ -54,19 +55,25 @@ func (c *cli) retryAll(ctx context.Context, cl *client.Client, many *bulkFlags) 
 	if err != nil {
 		return err
 	}
-	repeated := map[string]bool{}
-	for i := range all {
-		repeated[all[i].RetryOf] = true
-	}
-	b := &bulk{verb: "retry", done: "retried", noun: "run", selector: many.selector}
-	for i := range runs {
-		if r := &runs[i]; r.State.Terminal() && !repeated[r.Ref] {
-			b.targets = append(b.targets, target{r.Ref, string(r.State) + "  " + r.Reason})
-		}
-	}
+	b := &bulk{verb: "retry", done: "retried", noun: "run", selector: many.selector, targets: toRepeat(runs, all)}
 	b.do = func(ctx context.Context, name string) error {
 		_, _, err := cl.RetryOnce(ctx, name, "retry of "+name)
 		return err
 	}
 	return c.bulk(ctx, b, many.yes)
+}
+
+// toRepeat returns the runs that have ended and were not repeated yet, according to all runs. Of a run on every worker, only the
+// copies are repeated: those that succeeded must not run again.
+func toRepeat(runs, all []api.RunView) (list []target) {
+	repeated := map[string]bool{}
+	for i := range all {
+		repeated[all[i].RetryOf] = true
+	}
+	for i := range runs {
+		if r := &runs[i]; r.State.Terminal() && r.Copies == nil && !repeated[r.Ref] {
+			list = append(list, target{r.Ref, string(r.State) + "  " + r.Reason})
+		}
+	}
+	return list
 }

@@ -32,8 +32,11 @@ const (
 	PingFailure PingState = "failure" // failed, timed out or lost, after all retries
 )
 
-// PingState returns what a ping reports about the run; "" for nothing.
+// PingState returns what a ping reports about the run; "" for nothing. A run on every worker has one ping, and its copies none.
 func (r *Run) PingState() PingState {
+	if r.Kind == KindCopy {
+		return ""
+	}
 	switch r.State {
 	case Running:
 		return PingStart

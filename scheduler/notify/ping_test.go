@@ -38,13 +38,17 @@ func TestPings(t *testing.T) {
 		runs []*job.Run
 		want []string
 	}{
-		"a run":                   {[]*job.Run{attempt("1", 1, 10), ended("1", job.Succeeded, 11)}, []string{"start a/1", "success a/1"}},
-		"further changes of it":   {[]*job.Run{attempt("1", 1, 10), attempt("1", 1, 11)}, []string{"start a/1"}},
-		"a repeated attempt":      {[]*job.Run{attempt("1", 1, 10), waits, attempt("1", 2, 13), ended("1", job.TimedOut, 14)}, []string{"start a/1", "failure a/1"}},
-		"two runs":                {[]*job.Run{attempt("1", 1, 10), attempt("2", 1, 11), ended("2", job.Lost, 12)}, []string{"start a/1", "start a/2", "failure a/2"}},
-		"a skipped run":           {[]*job.Run{ended("1", job.Skipped, 10)}, nil},
-		"a canceled run":          {[]*job.Run{attempt("1", 1, 10), ended("1", job.Canceled, 11)}, []string{"start a/1"}},
-		"an end without a start":  {[]*job.Run{ended("1", job.Succeeded, 11)}, []string{"success a/1"}},
+		"a run":                  {[]*job.Run{attempt("1", 1, 10), ended("1", job.Succeeded, 11)}, []string{"start a/1", "success a/1"}},
+		"further changes of it":  {[]*job.Run{attempt("1", 1, 10), attempt("1", 1, 11)}, []string{"start a/1"}},
+		"a repeated attempt":     {[]*job.Run{attempt("1", 1, 10), waits, attempt("1", 2, 13), ended("1", job.TimedOut, 14)}, []string{"start a/1", "failure a/1"}},
+		"two runs":               {[]*job.Run{attempt("1", 1, 10), attempt("2", 1, 11), ended("2", job.Lost, 12)}, []string{"start a/1", "start a/2", "failure a/2"}},
+		"a skipped run":          {[]*job.Run{ended("1", job.Skipped, 10)}, nil},
+		"a canceled run":         {[]*job.Run{attempt("1", 1, 10), ended("1", job.Canceled, 11)}, []string{"start a/1"}},
+		"an end without a start": {[]*job.Run{ended("1", job.Succeeded, 11)}, []string{"success a/1"}},
+		"copies of a run": {[]*job.Run{
+			{Job: "a", ID: "1.w1", Kind: job.KindCopy, On: "w1", State: job.Running, Rev: 10},
+			{Job: "a", ID: "1.w1", Kind: job.KindCopy, On: "w1", State: job.Succeeded, Rev: 11}, ended("1", job.Failed, 12),
+		}, []string{"failure a/1"}},
 		"runs of an older leader": {[]*job.Run{ended("1", job.Succeeded, 5)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
