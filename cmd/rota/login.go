@@ -21,18 +21,23 @@ import (
 const renewBefore = time.Minute
 
 func newLoginCommand(c *cli) *cobra.Command {
-	return &cobra.Command{
+	var browser bool
+	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Sign in with the OpenID provider of the cluster",
 		Long: `Sign in with the OpenID provider of the cluster. The command shows an address and a code. Open the address in any browser,
 on this machine or on another one, and enter the code.
 
+With --browser, no code is needed: a browser on this machine opens, and the provider sends it back to a port of 127.0.0.1.
+
 The token goes into ~/.config/rota/credentials.yaml, which only you can read. Every command uses it for the servers of --server,
 and renews it before it expires.`,
-		Example: "  rota login --server https://q1:8470\n  rota jobs --server https://q1:8470",
+		Example: "  rota login --server https://q1:8470\n  rota login --browser\n  rota jobs --server https://q1:8470",
 		Args:    takes(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.login(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.login(cmd.Context(), browser) },
 	}
+	cmd.Flags().BoolVar(&browser, "browser", false, "sign in with a browser on this machine, without a code")
+	return cmd
 }
 
 func newLogoutCommand(c *cli) *cobra.Command {
@@ -67,7 +72,7 @@ func (c *cli) loginServers() (servers []string, err error) {
 	return servers, nil
 }
 
-func (c *cli) login(ctx context.Context) error {
+func (c *cli) login(ctx context.Context, browser bool) error {
 	servers, err := c.loginServers()
 	if err != nil {
 		return err
@@ -90,7 +95,12 @@ func (c *cli) login(ctx context.Context) error {
 		return err
 	}
 	defer web.CloseIdleConnections()
-	got, err := signin.Device(ctx, web, says.OpenID.Issuer, says.OpenID.ClientID, says.OpenID.Scopes, c.askForCode)
+	var got credentials.OpenID
+	if p := says.OpenID; browser {
+		got, err = signin.Browser(ctx, web, p.Issuer, p.ClientID, p.Scopes, func(address string) { c.showProvider(ctx, address) })
+	} else {
+		got, err = signin.Device(ctx, web, p.Issuer, p.ClientID, p.Scopes, c.askForCode)
+	}
 	if err != nil {
 		return err
 	}
@@ -124,6 +134,14 @@ func (c *cli) askForCode(address, code, complete string) {
 	c.printErr("open %s and enter the code %s", printable(address), printable(code))
 	if complete != "" {
 		c.printErr("or open %s", printable(complete))
+	}
+}
+
+// showProvider opens a browser at the provider, and prints the address in case that no browser opens.
+func (c *cli) showProvider(ctx context.Context, address string) {
+	c.printErr("open %s in a browser on this machine", printable(address))
+	if err := c.browse(ctx, address); err != nil {
+		c.printErr("note: no browser was opened: %v", err)
 	}
 }
 

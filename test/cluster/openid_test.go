@@ -162,6 +162,7 @@ func TestOpenID(t *testing.T) {
 		{"answers that are not for this sign-in", s.wrongAnswers},
 		{"tokens of the provider", s.byToken},
 		{"the command line", s.onTheCommandLine},
+		{"the command line, with a browser", s.withABrowser},
 		{"another key", s.anotherKey},
 		{"no provider", s.withoutProvider},
 	} {

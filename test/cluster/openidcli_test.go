@@ -22,18 +22,19 @@ func (s *signedIn) rota(args ...string) (string, error) {
 	return string(out), err
 }
 
-// login runs `rota login`, and signs a person in at the provider. Nil refuses.
-func (s *signedIn) login(user provider.Claims) (string, error) {
+// login runs `rota login`, and signs a person in at the provider. Nil refuses. shown matches the output, and its group is the address
+// that the person opens.
+func (s *signedIn) login(user provider.Claims, shown string, flags ...string) (string, error) {
 	s.t.Helper()
 	s.p.Be(user)
-	cmd := exec.CommandContext(s.t.Context(), binary, "login", "--server", s.node.URL, "--cacert", s.p.CA())
-	cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
+	cmd := exec.CommandContext(s.t.Context(), binary, append([]string{"login", "--server", s.node.URL, "--cacert", s.p.CA()}, flags...)...)
+	cmd.Env = []string{"HOME=" + s.home} // without a PATH, it finds no browser
 	var said lockedBuffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	complete := regexp.MustCompile(`or open (\S+)`)
+	complete := regexp.MustCompile(shown)
 	if !Within(20*time.Second, func() bool { return complete.MatchString(said.String()) }) {
 		s.t.Errorf("rota login does not say where to sign in: %s", said.String())
 	} else {
@@ -43,11 +44,45 @@ func (s *signedIn) login(user provider.Claims) (string, error) {
 	return said.String(), err
 }
 
+// The addresses that rota login shows.
+const (
+	byCode    = `or open (\S+)`
+	byBrowser = `open (\S+) in a browser on this machine`
+)
+
+// withABrowser signs in by the code flow, which ends at a port of the command.
+func (s *signedIn) withABrowser(t *testing.T) {
+	if out, err := s.login(nil, byBrowser, "--browser"); err == nil || !strings.Contains(out, "somebody denied it") {
+		t.Errorf("a refused sign-in: got %v, %s", err, out)
+	}
+	s.p.ConfuseNonce("of another sign-in")
+	if out, err := s.login(bob, byBrowser, "--browser"); err == nil || !strings.Contains(out, "belongs to another sign-in") {
+		t.Errorf("an ID token of another sign-in: got %v, %s", err, out)
+	}
+	s.p.ConfuseNonce("")
+	if out, err := s.rota("jobs"); err == nil {
+		t.Fatalf("a stranger sees the jobs: %s", out)
+	}
+	s.p.Live(30 * time.Second) // shorter than the time before the end in which commands renew
+	if out, err := s.login(bob, byBrowser, "--browser"); err != nil || !strings.Contains(out, "signed in as bob@example.com") {
+		t.Fatalf("rota login --browser: %v\n%s", err, out)
+	}
+	s.p.Live(time.Hour)
+	for range 2 { // the first one renews the token
+		if out, err := s.rota("jobs"); err != nil || !strings.Contains(out, "other") {
+			t.Errorf("rota jobs: %v\n%s", err, out)
+		}
+	}
+	if out, err := s.rota("logout"); err != nil {
+		t.Errorf("rota logout: %v, %s", err, out)
+	}
+}
+
 func (s *signedIn) onTheCommandLine(t *testing.T) {
 	if out, err := s.rota("jobs"); err == nil {
 		t.Fatalf("a stranger sees the jobs: %s", out)
 	}
-	if out, err := s.login(nil); err == nil || !strings.Contains(out, "somebody denied it") {
+	if out, err := s.login(nil, byCode); err == nil || !strings.Contains(out, "somebody denied it") {
 		t.Errorf("a refused sign-in: got %v, %s", err, out)
 	}
 	file := filepath.Join(s.home, ".config", "rota", "credentials.yaml")
@@ -55,7 +90,7 @@ func (s *signedIn) onTheCommandLine(t *testing.T) {
 		t.Error("a refused sign-in leaves credentials")
 	}
 	s.p.Live(30 * time.Second) // shorter than the time before the end in which commands renew
-	if out, err := s.login(bob); err != nil || !strings.Contains(out, "signed in as bob@example.com") {
+	if out, err := s.login(bob, byCode); err != nil || !strings.Contains(out, "signed in as bob@example.com") {
 		t.Fatalf("rota login: %v\n%s", err, out)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

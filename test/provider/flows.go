@@ -14,9 +14,12 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	redirect := q.Get("redirect_uri")
+	client, redirect := q.Get("client_id"), q.Get("redirect_uri")
 	switch {
-	case q.Get("client_id") != Client, q.Get("response_type") != "code", !strings.Contains(q.Get("scope"), "openid"):
+	case client == Public && !strings.HasPrefix(redirect, "http://127.0.0.1:"):
+		http.Error(w, "a public client is on the machine of its user", http.StatusBadRequest)
+		return
+	case client != Client && client != Public, q.Get("response_type") != "code", !strings.Contains(q.Get("scope"), "openid"):
 		http.Error(w, "wrong request", http.StatusBadRequest)
 		return
 	case p.redirect != "" && redirect != p.redirect:
@@ -35,7 +38,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	if p.nonce != "" {
 		nonce = p.nonce
 	}
-	p.codes[code] = grant{Client, redirect, q.Get("code_challenge"), nonce, p.user}
+	p.codes[code] = grant{client, redirect, q.Get("code_challenge"), nonce, p.user}
 	http.Redirect(w, r, withQuery(redirect, url.Values{"code": {code}, "state": {q.Get("state")}}), http.StatusSeeOther)
 }
 

@@ -67,10 +67,7 @@ func Device(
 	if p.config.Endpoint.DeviceAuthURL == "" {
 		return credentials.OpenID{}, fmt.Errorf("the OpenID provider %s has no device flow: use a token of rota", issuer)
 	}
-	p.config.Scopes = slices.Clone(scopes)
-	if slices.Contains(p.scopes, oidc.ScopeOfflineAccess) && !slices.Contains(scopes, oidc.ScopeOfflineAccess) {
-		p.config.Scopes = append(p.config.Scopes, oidc.ScopeOfflineAccess)
-	}
+	p.config.Scopes = p.withRefresh(scopes)
 	verifier := oauth2.GenerateVerifier()
 	begun, err := p.config.DeviceAuth(ctx, oauth2.S256ChallengeOption(verifier))
 	if err != nil {
@@ -81,7 +78,15 @@ func Device(
 	if err != nil {
 		return credentials.OpenID{}, fmt.Errorf("end the sign-in: %w", shortened(err))
 	}
-	return p.entry(ctx, given)
+	return p.entry(ctx, given, "")
+}
+
+// withRefresh adds the scope for refresh tokens, if the provider has it.
+func (p *provider) withRefresh(scopes []string) []string {
+	if !slices.Contains(p.scopes, oidc.ScopeOfflineAccess) || slices.Contains(scopes, oidc.ScopeOfflineAccess) {
+		return scopes
+	}
+	return append(slices.Clone(scopes), oidc.ScopeOfflineAccess)
 }
 
 // Renew gets the next token for a person who has signed in. The error is ErrAgain if the provider refuses it.
@@ -101,11 +106,12 @@ func Renew(ctx context.Context, client *http.Client, e credentials.OpenID) (cred
 	if err != nil {
 		return e, fmt.Errorf("renew the sign-in: %w", shortened(err))
 	}
-	return p.entry(ctx, given)
+	return p.entry(ctx, given, "")
 }
 
-// entry checks the ID token in an answer of the provider and returns what is kept of the answer.
-func (p *provider) entry(ctx context.Context, given *oauth2.Token) (credentials.OpenID, error) {
+// entry checks the ID token in an answer of the provider and returns what is kept of the answer. nonce is that of the sign-in; empty
+// if it has none.
+func (p *provider) entry(ctx context.Context, given *oauth2.Token, nonce string) (credentials.OpenID, error) {
 	text, _ := given.Extra("id_token").(string)
 	if text == "" {
 		return credentials.OpenID{}, errors.New("the OpenID provider gave no ID token: it must support the scope openid here")
@@ -113,6 +119,9 @@ func (p *provider) entry(ctx context.Context, given *oauth2.Token) (credentials.
 	token, err := p.Verifier(&oidc.Config{ClientID: p.config.ClientID}).Verify(ctx, text)
 	if err != nil {
 		return credentials.OpenID{}, fmt.Errorf("check the ID token: %w", err)
+	}
+	if nonce != "" && token.Nonce != nonce {
+		return credentials.OpenID{}, errNonce
 	}
 	return credentials.OpenID{
 		Issuer: token.Issuer, ClientID: p.config.ClientID, IDToken: text, Refresh: given.RefreshToken,
@@ -153,13 +162,19 @@ func shortened(err error) error {
 	if !ok {
 		return err
 	}
-	switch refused.ErrorCode {
-	case "":
+	if refused.ErrorCode == "" {
 		return fmt.Errorf("the OpenID provider answers %s", refused.Response.Status)
+	}
+	return refusal(refused.ErrorCode)
+}
+
+// refusal returns the error for a code of RFC 6749 or RFC 8628.
+func refusal(code string) error {
+	switch code {
 	case "access_denied":
 		return errors.New("the OpenID provider refused it: somebody denied it")
 	case "expired_token":
 		return errors.New("the OpenID provider refused it: the code has expired")
 	}
-	return fmt.Errorf("the OpenID provider refused it: %.100q", refused.ErrorCode)
+	return fmt.Errorf("the OpenID provider refused it: %.100q", code)
 }

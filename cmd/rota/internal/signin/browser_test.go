@@ -1,0 +1,72 @@
+package signin_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/credentials"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/signin"
+	"github.com/rota-scheduler/rota/test/provider"
+)
+
+// visit opens an address as a browser does. It returns the status at the end of all redirects.
+func visit(ctx context.Context, t *testing.T, address string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	return res.StatusCode
+}
+
+// TestBrowser signs in by the code flow. An answer with another state is not for this sign-in, and does not end it.
+func TestBrowser(t *testing.T) {
+	p := provider.Start(t, false)
+	login := func(user provider.Claims, show func(address string)) (credentials.OpenID, error) {
+		p.Be(user)
+		return signin.Browser(t.Context(), http.DefaultClient, p.Issuer, provider.Public, []string{"openid", "email"}, show)
+	}
+	follow := func(address string) {
+		at, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := at.Query().Get("redirect_uri")
+		if !strings.HasPrefix(back, "http://127.0.0.1:") {
+			t.Errorf("the code would go to %s", back)
+		}
+		for _, forged := range []string{"?code=x&state=y", "?code=x", "?error=access_denied", "", "/other?code=x&state=" + at.Query().Get("state")} {
+			if got := visit(t.Context(), t, back+forged); got < 400 {
+				t.Errorf("the forged answer %s: got %d", forged, got)
+			}
+		}
+		if got := visit(t.Context(), t, address); got != http.StatusOK {
+			t.Errorf("the sign-in: got %d", got)
+		}
+	}
+	bob := provider.Claims{"email": "bob@example.com"}
+	got, err := login(bob, follow)
+	if err != nil || got.IDToken == "" || got.Refresh == "" || got.ClientID != provider.Public {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err := login(nil, follow); err == nil || !strings.Contains(err.Error(), "somebody denied it") || got.IDToken != "" {
+		t.Errorf("refused by the person: got %v, %v", got, err)
+	}
+	p.ConfuseNonce("of another sign-in")
+	if got, err := login(bob, follow); err == nil || !strings.Contains(err.Error(), "belongs to another sign-in") || got.IDToken != "" {
+		t.Errorf("a token of another sign-in: got %v, %v", got, err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if _, err := signin.Browser(ctx, http.DefaultClient, p.Issuer, provider.Public, nil, func(string) {}); err == nil {
+		t.Error("an ended sign-in succeeds")
+	}
+}
