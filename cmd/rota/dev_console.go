@@ -128,7 +128,7 @@ func nextText(j *api.JobView) string {
 	case j.Paused != nil:
 		return "paused"
 	case j.Next != nil:
-		return "next " + j.Next.Local().Format("2006-01-02 15:04:05")
+		return "next " + j.Next.Local().Format("2006-01-02 15:04:05 MST")
 	case j.Spec.Scheduled():
 		return "no more runs"
 	}
@@ -207,11 +207,7 @@ func (c *console) showJob(e api.Event) {
 func (c *console) show(r *api.RunView) {
 	switch {
 	case r.State == job.Running && r.Cancel == nil:
-		at := time.Now()
-		if r.Started.After(at) { // the worker claims the run shortly before its slot
-			at = r.Started.Local()
-		}
-		c.lineAt(at, "%s started on %s (attempt %d, token %d)", r.Name(), r.Worker, r.Attempt, r.Token)
+		c.lineAt(r.Started, "%s started on %s (attempt %d, token %d)", r.Name(), r.Worker, r.Attempt, r.Token)
 	case r.State == job.Skipped:
 		c.line("%s skipped: %s", r.Name(), r.Reason)
 	case r.State.Terminal():
@@ -222,14 +218,14 @@ func (c *console) show(r *api.RunView) {
 		if r.Reason != "" {
 			detail += ": " + r.Reason
 		}
-		c.line("%s %s%s", r.Name(), r.State, detail)
+		c.lineAt(r.Finished, "%s %s%s", r.Name(), r.State, detail)
 	case r.State == job.Pending && r.Reason != "":
 		text := "waits: " + r.Reason
 		if strings.HasPrefix(r.Reason, "waits ") {
 			text = r.Reason
 		}
 		if due := r.KnownDue(); due.After(time.Now()) {
-			text += ", until " + due.Local().Format("2006-01-02 15:04:05")
+			text += ", until " + due.Local().Format("2006-01-02 15:04:05 MST")
 		}
 		c.line("%s %s", r.Name(), text)
 	}
@@ -237,7 +233,11 @@ func (c *console) show(r *api.RunView) {
 
 func (c *console) line(format string, args ...any) { c.lineAt(time.Now(), format, args...) }
 
+// lineAt prints a line with the time at which it happened; zero stands for now.
 func (c *console) lineAt(at time.Time, format string, args ...any) {
+	if at.IsZero() {
+		at = time.Now()
+	}
 	// A closed stdout is no error.
-	_, _ = fmt.Fprintf(c.cli.out, "%s %s\n", at.Format(time.TimeOnly), printable(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintf(c.cli.out, "%s %s\n", at.Local().Format(time.TimeOnly), printable(fmt.Sprintf(format, args...)))
 }

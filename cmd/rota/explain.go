@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -12,15 +13,20 @@ import (
 
 func newExplainCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain JOB TIME",
+		Use:   "explain RUN | JOB [TIME]",
 		Short: "Explain why a slot ran, ran late, or did not run",
-		Long: `Explain what happened at a past slot, or what will happen at a future one. A time without a zone is in the job's zone;
+		Long: `Explain what happened at a past slot, or what will happen at a future one. A run stands for its slot, and a job
+without a time for the slot of its latest run. A time without a zone is in the job's zone;
 "now" and "2h ago" work, too. For a deleted job, rota knows the runs and skipped slots that history keeps, and a time
 without a zone is UTC.`,
-		Example:           `  rota explain nightly-backup "2026-11-21 02:30"`,
-		Args:              takes("JOB", "TIME"),
+		Example: `  rota explain nightly-backup "2026-11-21 02:30"
+  rota explain nightly-backup/2026-01-31T02:30:00Z`,
+		Args:              takes("JOB", "[TIME]"),
 		ValidArgsFunction: c.completeJobs,
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
+			if len(args) == 1 {
+				return c.withRun(slotted, c.explainRun)(ctx, cl, args)
+			}
 			v, err := c.explain(ctx, cl, args[0], args[1])
 			if err != nil {
 				return err
@@ -28,6 +34,23 @@ without a zone is UTC.`,
 			return c.print(v, func(p *page) { writeExplanation(p, &v) })
 		}),
 	}
+}
+
+// slotted reports whether a run belongs to a slot.
+func slotted(r *api.RunView) bool { return !r.Slot.IsZero() }
+
+// explainRun explains the slot of the run that args names.
+func (c *cli) explainRun(ctx context.Context, cl *client.Client, args []string) error {
+	name, slot, _ := strings.Cut(args[0], "/")
+	at, err := time.Parse(time.RFC3339, slot)
+	if err != nil {
+		return usageError{"run " + args[0] + " has no slot", "`rota run-info " + args[0] + "` shows what happened to it"}
+	}
+	v, err := c.explain(ctx, cl, name, at.Format(time.RFC3339Nano))
+	if err != nil {
+		return err
+	}
+	return c.print(v, func(p *page) { writeExplanation(p, &v) })
 }
 
 func (c *cli) explain(ctx context.Context, cl *client.Client, name, text string) (v api.ExplainView, _ error) {

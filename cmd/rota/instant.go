@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,6 +80,10 @@ func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, e
 	if text == "now" {
 		return now, nil
 	}
+	if back := slices.Index([]string{"today", "yesterday"}, text); back >= 0 {
+		year, month, day := now.In(zone).Date()
+		return time.Date(year, month, day-back, 0, 0, 0, 0, zone), nil
+	}
 	if span, ok := strings.CutSuffix(text, " ago"); ok {
 		if d, err := parseSpan(span); err == nil {
 			return now.Add(-d), nil
@@ -98,7 +103,7 @@ func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, e
 		}
 	}
 	return time.Time{}, usageError{fmt.Sprintf("%q is not a time", text),
-		`write it as 2026-01-31T02:30:00Z, "2026-01-31 02:30", now, "2h ago" or "in 10m"`}
+		`write it as 2026-01-31T02:30:00Z, "2026-01-31 02:30", now, today, "2h ago" or "in 10m"`}
 }
 
 // loadZone returns a time zone by its IANA name, UTC for "".

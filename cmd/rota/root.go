@@ -150,6 +150,9 @@ func asUsage(err error) error {
 		return err
 	}
 	msg, suggestions, _ := strings.Cut(err.Error(), "\n\n")
+	if hint := foreignCommand(msg); hint != "" {
+		return usageError{msg, hint}
+	}
 	_, names, found := strings.Cut(suggestions, "\n")
 	if !found {
 		return usageError{msg: msg}

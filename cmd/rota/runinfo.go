@@ -70,8 +70,16 @@ func writeRun(p *page, r *api.RunView) {
 		p.table(copyRows(p, r))
 	}
 	if r.Output != "" {
-		p.line("\nEnd of the output (`rota logs %s` prints all of it):", r.Ref)
-		for _, line := range p.lastLines(r.Output) {
+		lines := p.lastLines(r.Output)
+		switch whole := len(r.Output) < job.OutputTail && len(lines) == strings.Count(strings.TrimSuffix(r.Output, "\n"), "\n")+1; {
+		case whole && r.Attempt <= 1:
+			p.line("\nOutput:")
+		case whole:
+			p.line("\nOutput of the last attempt (`rota logs %s --attempt 1` prints that of the first):", r.Ref)
+		default:
+			p.line("\nEnd of the output (`rota logs %s` prints all of it):", r.Ref)
+		}
+		for _, line := range lines {
 			p.line("  %s", printable(line))
 		}
 	}

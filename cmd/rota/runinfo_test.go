@@ -63,3 +63,18 @@ func TestRunInfoShowsCopies(t *testing.T) {
 		}
 	}
 }
+
+func TestRunInfoSaysWhetherTheOutputIsWhole(t *testing.T) {
+	for want, r := range map[string]job.Run{
+		"\nOutput:\n  hello":                       {Output: "hello\n"},
+		"\nOutput of the last attempt (`rota logs": {Output: "hello\n", Attempt: 2},
+		"\nEnd of the output (`rota logs":          {Output: strings.Repeat("hello\n", 30)},
+	} {
+		var out bytes.Buffer
+		v := api.NewRunView(r)
+		writeRun(&page{out: &out, now: time.Now()}, &v)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got\n%s\nwant %q", &out, want)
+		}
+	}
+}

@@ -110,7 +110,7 @@ func (c *cli) sinceTime(since string) (string, error) {
 	t, err := parseInstant(since, c.now(), time.Local)
 	if err != nil {
 		msg := fmt.Sprintf("--since %q is neither a time span nor a time", since)
-		return "", usageError{msg, "write it as 24h, 7d or 2026-01-31T02:30:00Z"}
+		return "", usageError{msg, "write it as 24h, 7d, today or 2026-01-31T02:30:00Z"}
 	}
 	return t.UTC().Format(time.RFC3339Nano), nil
 }
