@@ -56,6 +56,19 @@ func (m *machines) install(l *load, jobs string, hosts ...string) {
 	}
 }
 
+// admin gives the machine of the operator the authorities and the certificate of alice.
+func (m *machines) admin() {
+	m.t.Helper()
+	m.need("admin")
+	for _, dir := range []string{"pki", "etcd-pki"} {
+		if err := os.CopyFS(m.file("admin", "root/"+dir), os.DirFS(filepath.Join(scratch, dir))); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	m.must("admin", `export ROTA_SERVER=https://q1:8470,https://q2:8470,https://q3:8470
+export ROTA_CACERT=pki/ca.crt ROTA_CERT=pki/alice.crt ROTA_CERT_KEY=pki/alice.key`)
+}
+
 // replica writes the settings of a replica of a cluster of the named hosts, as run-three-replicas.md does.
 func (m *machines) replica(host string, cluster ...string) {
 	m.t.Helper()

@@ -2,6 +2,7 @@ package runbooks
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,9 @@ var own = []string{"etc/rota", "etc/etcd", "var/lib/rota", "var/lib/etcd", "var/
 
 // names lists the hosts that a test may use. Their addresses follow from their places.
 var names = []string{"admin", "q1", "q2", "q3", "q4", "q5", "w1", "w2", "etcd-1", "etcd-2", "etcd-3"}
+
+// commandTimeout bounds the commands of one block. A page may wait in a loop.
+const commandTimeout = 90 * time.Second
 
 // onScript runs a command on a host: on HOST COMMAND.
 const onScript = `#!/bin/sh
@@ -40,7 +44,8 @@ for from; do
 	case $to in *:*) cp "$from" "@SCRATCH@/${to%%:*}/${to#*:}" ;; *) cp "$from" "$to" ;; esac
 done
 `,
-	"etcd": "#!/bin/sh\nexec env " + etcdVariable + "=1 @SELF@ \"$@\"\n",
+	"etcdutl": "#!/bin/sh\nexec rota etcdutl \"$@\"\n",
+	"etcd":    "#!/bin/sh\nexec env " + etcdVariable + "=1 @SELF@ \"$@\"\n",
 }
 
 // fill gives a script the paths of this run.
@@ -90,22 +95,26 @@ type machines struct {
 // newMachines returns hosts without files. All of their processes end with the test.
 func newMachines(t *testing.T) *machines {
 	m := &machines{t: t, fresh: map[string]bool{}}
-	t.Cleanup(func() {
-		for host := range m.fresh {
-			for _, unit := range []string{"rota", "rota-worker", "etcd"} {
-				if t.Failed() {
-					t.Logf("%s, the end of the log of %s:\n%s", host, unit, tail(m.file(host, "var/log/"+unit+".log"), 40))
-				}
-				m.sh(host, "systemctl is-active "+unit+" && systemctl kill "+unit+" || true")
-			}
-		}
-		for host := range m.fresh {
-			if err := os.RemoveAll(filepath.Join(scratch, host)); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	t.Cleanup(m.end)
 	return m
+}
+
+// end ends all processes of the hosts, and removes their files.
+func (m *machines) end() {
+	for host := range m.fresh {
+		for _, unit := range []string{"rota", "rota-worker", "etcd"} {
+			if log := tail(m.file(host, "var/log/"+unit+".log"), 40); m.t.Failed() && log != "" {
+				m.t.Logf("%s, the end of the log of %s:\n%s", host, unit, log)
+			}
+			m.sh(host, "! systemctl is-active "+unit+" || systemctl kill "+unit)
+		}
+	}
+	for host := range m.fresh {
+		if err := os.RemoveAll(filepath.Join(scratch, host)); err != nil {
+			m.t.Error(err)
+		}
+	}
+	m.fresh = map[string]bool{}
 }
 
 // file returns the path by which the test reaches a file of a host.
@@ -164,11 +173,9 @@ func (m *machines) sh(host, commands string) (out string, code int) {
 	m.need(host)
 	// Exported variables last, as they do in a session.
 	script := "[ ! -e .session ] || . ./.session\n" + commands + "\nexport -p | grep -v ' PWD=\\| OLDPWD=' >.session\n"
-	ctx := m.t.Context()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.t.Context()), commandTimeout) // also serves clean-ups of the test
+	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(scratch, "on"), host, "sh", "-euc", script)
-	if ctx.Err() != nil { // a clean-up of the test
-		cmd = exec.Command(cmd.Path, cmd.Args[1:]...)
-	}
 	for _, kv := range os.Environ() {
 		if !strings.HasPrefix(kv, "ROTA_") && !strings.HasPrefix(kv, "ETCDCTL_") && !strings.HasPrefix(kv, "PATH=") {
 			cmd.Env = append(cmd.Env, kv)

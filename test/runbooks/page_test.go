@@ -123,7 +123,11 @@ func (r *runbook) run(section string) (out string) {
 				r.m.settings(host, s.text)
 				continue
 			}
-			wrote, code := r.m.sh(host, s.text)
+			text := s.text
+			if s.look {
+				text = "set +e\n" + text
+			}
+			wrote, code := r.m.sh(host, text)
 			r.m.t.Logf("%s:%d on %s: exit code %d\n%s\n%s", r.name, s.line, host, code, s.text, wrote)
 			if code != 0 && !s.look {
 				r.m.t.Fatalf("%s:%d on %s: exit code %d", r.name, s.line, host, code)

@@ -45,6 +45,7 @@ start)
 stop)
 	! alive || kill -TERM "$(cat $pid)"
 	while alive; do sleep 0.1; done ;;
+disable) exec "$0" stop $unit ;; # pages use --now
 restart) "$0" stop $unit; if [ -n "$block" ]; then exec "$0" start $unit; else exec "$0" start --no-block $unit; fi ;;
 reload) kill -HUP "$(cat $pid)" ;;
 kill)

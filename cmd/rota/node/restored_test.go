@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -90,6 +91,15 @@ func (r *running) makeHistory(t *testing.T) {
 	t.Helper()
 	for range 5 {
 		r.ends(t, r.submit(t, "work", api.RunRequest{}).Ref, job.Succeeded)
+	}
+}
+
+// A process that has not read the store yet cannot know that there is nothing to accept.
+func TestNothingIsAcceptedBeforeTheStoreAnswers(t *testing.T) {
+	t.Parallel()
+	r := launch(t, Config{Settings: outside(t, "q1", "http://127.0.0.1:1"), Version: version})
+	if _, err := r.AcceptRestored(t.Context()); !errors.Is(err, api.ErrUnavailable) {
+		t.Errorf("accept before the store answers: got %v, want that it is unavailable", err)
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 func (b *Backend) AcceptRestored(ctx context.Context, by string) (api.RestoredView, error) {
 	restored := b.cfg.Admission.Restored()
 	if restored == nil {
+		if err := b.started(); err != nil { // the process has not compared the store yet: the client tries again
+			return api.RestoredView{}, err
+		}
 		return api.RestoredView{}, &api.Refusal{
 			Reason: "there is nothing to accept: this process has not seen a store that is ahead of the present one",
 		}
