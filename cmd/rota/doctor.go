@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +19,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/doctor"
 	"github.com/rota-scheduler/rota/store"
 )
@@ -88,12 +91,12 @@ func (c *cli) doctor(ctx context.Context, file string, endpoints []string) error
 
 // readRecords reads what the store holds into f.
 func (c *cli) readRecords(ctx context.Context, etcd config.Etcd, f *doctor.Facts) error {
-	client, err := dialStore(ctx, etcd)
+	etcdClient, err := dialStore(ctx, etcd)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = client.Close() }()
-	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "doctor"}, client, hclog.NewNullLogger())
+	defer func() { _ = etcdClient.Close() }()
+	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "doctor"}, etcdClient, hclog.NewNullLogger())
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -157,7 +160,7 @@ func (c *cli) ask(ctx context.Context, node, at string) doctor.Answer {
 	defer cl.Close()
 	v, err := cl.Cluster(ctx)
 	if err != nil {
-		a.Err = err
+		a.Err, a.Strange = err, strange(err)
 		return a
 	}
 	a.Ready, a.Why = v.Ready, v.NotReady
@@ -167,6 +170,15 @@ func (c *cli) ask(ctx context.Context, node, at string) doctor.Answer {
 		})
 	}
 	return a
+}
+
+// strange reports whether a request failed because both sides do not know each other.
+func strange(err error) bool {
+	if answer, ok := errors.AsType[*client.Error](err); ok {
+		return answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden
+	}
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

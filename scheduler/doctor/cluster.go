@@ -21,6 +21,9 @@ func (e *examiner) replicas() {
 	}
 	for _, a := range e.Answers {
 		switch {
+		case a.Err != nil && a.Strange:
+			e.add(a.Node, "The replica was not asked at "+a.Addr+": "+a.Err.Error()+".",
+				"say who you are, and which authority you trust: ROTA_CACERT, ROTA_CERT and ROTA_CERT_KEY, or --token-file")
 		case a.Err != nil:
 			e.add(a.Node, "The replica is present in the store, but does not answer here at "+a.Addr+": "+a.Err.Error()+".",
 				"compare http.advertise with the address at which this machine reaches it")

@@ -97,6 +97,10 @@ func TestFindings(t *testing.T) {
 			func(f *doctor.Facts) { f.Answers[0].Err = errors.New("no route") },
 			[]string{"replicas q1 The replica is present in the store, but does not answer here at q1:8470: no route."},
 		},
+		"a replica that does not know the command": {
+			func(f *doctor.Facts) { f.Answers[0].Err, f.Answers[0].Strange = errors.New("unknown authority"), true },
+			[]string{"replicas q1 The replica was not asked at q1:8470: unknown authority."},
+		},
 		"an address that only one machine reaches": {
 			func(f *doctor.Facts) { f.Replicas[2].Addr = "127.0.0.1:8470" },
 			[]string{"replicas q3 It advertises 127.0.0.1:8470"},

@@ -39,12 +39,14 @@ type Member struct {
 
 // Answer is what a replica said about the cluster.
 type Answer struct {
-	Node   string
-	Addr   string
-	Err    error // why it does not answer; nil if it does
-	Ready  bool
-	Why    []string // why it is not ready
-	Clocks []Clock
+	Node string
+	Addr string
+	Err  error // why it does not answer; nil if it does
+	// Strange is set if the replica and this command do not know each other: a certificate, a token or a role is missing.
+	Strange bool
+	Ready   bool
+	Why     []string // why it is not ready
+	Clocks  []Clock
 }
 
 // Clock is the clock of another replica, as one replica measured it.

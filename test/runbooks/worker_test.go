@@ -23,7 +23,10 @@ worker: {shutdown_grace: 20s, labels: {zone: far}}
 	run := strings.TrimSpace(m.must("q1", "rota run long"))
 	m.await("the worker executes", "q1", "rota run-info "+run+" | grep running")
 	page := m.open("remove-a-worker.md")
-	page.run("Remove a worker")
+	wrote := page.run("Remove a worker")
+	if !strings.Contains(wrote, "long: No worker accepts its runs") || !strings.Contains(wrote, "say who you are") {
+		t.Errorf("rota doctor does not name the job that needs the worker, or what it needs itself:\n%s", wrote)
+	}
 	out := m.must("q1", "rota run-info "+run)
 	if !strings.Contains(out, "succeeded") {
 		t.Errorf("the run of the worker:\n%s", out)
