@@ -13,6 +13,6 @@
 // Exported variables and the current directory last until the end of the test, as in a session. On each host, systemctl and
 // journalctl are scripts that know the units rota, rota-worker and etcd; ssh and scp reach the other hosts.
 //
-// It needs root and ip. If one of them is missing the tests are skipped; with ROTA_CI=1 they fail. All processes and networks end
+// It needs root, ip and openssl. If one of them is missing the tests are skipped; with ROTA_CI=1 they fail. All processes and networks end
 // with the test binary.
 package runbooks

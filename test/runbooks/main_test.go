@@ -100,7 +100,7 @@ func missing() string {
 	if os.Getuid() != 0 {
 		return "root"
 	}
-	for _, program := range []string{"unshare", "nsenter", "ip"} {
+	for _, program := range []string{"unshare", "nsenter", "ip", "openssl"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return program
 		}
