@@ -124,11 +124,11 @@ manifests: ## render deploy/kubernetes from the Helm chart
 KUBERNETES_NODE ?= $(HOME)/.cache/rota-test/kubernetes
 
 .PHONY: kubernetes-test
-kubernetes-test: ## run jobs as pods on a real Kubernetes node (needs root, Docker; builds the node once, 6 minutes)
+kubernetes-test: docker ## run rota, and jobs as pods, on a real Kubernetes node (needs root, Docker; builds the node once, 6 minutes)
 	test/kubernetes/node.sh build $(KUBERNETES_NODE)
 	$(BUILD) -o bin/rota-under-test ./cmd/rota
-	ROTA_TEST_KUBERNETES=$(KUBERNETES_NODE) ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test \
-		$(GO) test -count=1 -v -timeout 30m -run TestJobsAsPods ./test/kubernetes
+	ROTA_FAULTS=1 ROTA_TEST_KUBERNETES=$(KUBERNETES_NODE) ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test \
+		$(GO) test -count=1 -v -timeout 45m -run 'TestJobsAsPods|TestTheManifestsRun|TestTheStoryOfARelease' ./test/kubernetes
 
 .PHONY: soak
 soak: ## break a cluster under load at random: FOR=10m (at least 1m), SEED=n repeats one
