@@ -13,6 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/proxy"
 )
 
 // pod returns a job whose pod runs for some seconds and exits with a code. It gets a secret from a file of the worker.
@@ -45,11 +46,14 @@ func TestJobsAsPods(t *testing.T) {
 	greedy.Kubernetes.Resources = []byte(`{"requests":{"cpu":"1000"}}`)
 	late := pod(secret, 60, 0)
 	late.Timeout = job.Duration(8 * time.Second)
+	cutOff, orphan := pod(secret, 30, 0), pod(secret, 600, 0)
+	cutOff.Workers, orphan.Workers = map[string]string{"near": "yes"}, map[string]string{"last": "yes"}
 	c := cluster.Start(t, cluster.Config{
 		Binary: binary, Replicas: 1, Flags: func(string) []string { return []string{"--worker-enabled=false"} },
 		Jobs: map[string]job.Spec{
 			"ends": pod(secret, 2, 0), "fails": pod(secret, 1, 3), "adopted": pod(secret, 30, 0), "ended-alone": pod(secret, 5, 4), "canceled": pod(secret, 100, 0),
 			"outage": pod(secret, 20, 0), "by-hand": pod(secret, 100, 0), "absent": absent, "greedy": greedy, "late": late,
+			"cut-off": cutOff, "orphan": orphan,
 		},
 	})
 	kinds := []string{"--worker-kinds=kubernetes", "--worker-refs-files=" + secret, "--worker-kubernetes-kubeconfig=" + n.kubeconfig()}
@@ -122,6 +126,37 @@ func TestJobsAsPods(t *testing.T) {
 				t.Errorf("%s: output %q, want that of the pod with the first token", run, out)
 			}
 		}
+	})
+	p.claim("the worker is cut off from etcd", func(t *testing.T) {
+		link := proxy.NewLink(t, c.Endpoints()[0])
+		near := append(slices.Clone(kinds), "--worker-labels=near=yes")
+		c.AddWorker("w3", near...).StartVia(link.Endpoint())
+		run := p.submit("cut-off")
+		p.awaitPod("cut-off")
+		link.Cut()
+		c.AddWorker("w4", near...)
+		p.await(run, job.Succeeded, "")
+		p.once("cut-off")
+		if r := p.run(run); link.Held() == 0 || r.Attempt != 2 || r.Attempts[0].State != job.Lost || r.Attempts[0].Worker != "w3" {
+			t.Errorf("got %+v, want a second attempt after w3 was lost", r)
+		}
+		link.Heal()
+		if out := p.logs(run); strings.Count(out, "second 20\n") != 1 {
+			t.Errorf("output %q, want each line once", out)
+		}
+	})
+	p.claim("a run is canceled after its worker died", func(t *testing.T) {
+		last := c.AddWorker("w5", append(slices.Clone(kinds), "--worker-labels=last=yes")...)
+		run := p.submit("orphan")
+		p.awaitPod("orphan")
+		last.Kill()
+		if _, err := c.Client.Cancel(t.Context(), run, "enough"); err != nil {
+			t.Fatal(err)
+		}
+		p.await(run, job.Canceled, "enough")
+		p.once("orphan") // nobody could delete it, and another worker sweeps later
+		cluster.Await(t, 2*time.Minute, "another worker deletes the Job", func() bool { return len(p.jobs("orphan")) == 0 })
+		p.gone("orphan")
 	})
 	if out, code := cluster.Command(t, binary, "verify", "--endpoints", strings.Join(c.Endpoints(), ",")); code != 0 {
 		t.Errorf("rota verify exits with %d: %s", code, out)
