@@ -154,6 +154,7 @@ bench: ## measure rota and etcd alone, about 10 minutes; docs/explanation/perfor
 	bin/bench herd -runs 10000
 	bin/bench herd -runs 100000
 	bin/bench herd -runs 100000 -capacity 100000 -ahead 30s
+	bin/bench workflow -workflows 2000
 	bin/bench scale -jobs 1000
 	bin/bench scale -jobs 1000000
 	bin/bench idle

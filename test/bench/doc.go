@@ -2,6 +2,7 @@
 //
 //	go run ./test/bench throughput -rate 20000
 //	go run ./test/bench herd -runs 100000
+//	go run ./test/bench workflow -workflows 2000
 //	go run ./test/bench scale -jobs 1000000
 //	go run ./test/bench idle
 //	go run ./test/bench floor

@@ -67,8 +67,16 @@ func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
 			if err != nil {
 				return sum, err
 			}
-			sum.read(resp.Body)
+			if resp.StatusCode == http.StatusOK {
+				sum.read(resp.Body)
+			} else {
+				body, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
+				err = fmt.Errorf("read the metrics of %s: %s: %s", m.name, resp.Status, body)
+			}
 			resp.Body.Close()
+			if err != nil {
+				return sum, err
+			}
 		}
 	}
 	return sum, nil
