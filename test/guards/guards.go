@@ -69,6 +69,20 @@ var Guards = []Guard{
 		Pkg:  "./store", Test: "TestARunIsCreatedOnlyWithItsCursor",
 	},
 	{
+		Name: "the comparison of the parents' records",
+		File: "store/commit.go",
+		Code: "w.guards = append(w.guards, unchanged(s.keys.record(g.Kind, g.Name), g.Rev))",
+		Cut:  "_ = g",
+		Pkg:  "./store", Test: "TestAStepDependsOnTheRecordsOfItsParents",
+	},
+	{
+		Name: "the steps in the transaction of a backfilled slot",
+		File: "store/commit.go",
+		Code: "for _, step := range d.Behind {",
+		Cut:  "for _, step := range d.Behind[:0] {",
+		Pkg:  "./store", Test: "TestABackfilledSlotIsCreatedWithItsSteps",
+	},
+	{
 		Name: "holders of a limit in transactions of their own",
 		File: "store/group.go",
 		Code: "clashes := b.clashes(w)",
