@@ -261,4 +261,7 @@ var notifierKeys = tableOf(job.Spec{Notify: job.Notify{"": {}}}.WithDefaults().N
 	key("repeat", span(job.Range[job.Duration]{Low: 1, High: job.MaxDuration}),
 		func(to *job.Notifier) *job.Duration { return &to.Repeat },
 		"1h", "How long a notifier gets no further message about the same cause.", zero("4h.")),
+	key("template", messageTemplate, func(to *job.Notifier) *string { return &to.Template },
+		`'{"text": {{ json .Title }}}'`, "A template of Go for the body of the request to a generic URL.",
+		zero("The message is the body.")),
 )

@@ -32,7 +32,33 @@ func (r *reader) notifier(key, value *yaml.Node, what string) (to job.Notifier) 
 	if readKeys(r, value, what, "", notifierKeys, nil, &to) && child(value, "url") == nil {
 		r.failAbsent(key, "url", "such as url: slack://…, or generic://host/path for a webhook", "%s has no url", what)
 	}
+	if n := child(value, "template"); n != nil && to.URL != "" && !isWebhook(to.URL) {
+		r.fail(n, "remove it, or use a generic:// URL", "%s has a template, which only webhooks use", what)
+	}
 	return to
+}
+
+// isWebhook reports whether a URL of a notifier is that of a webhook, or may be because its scheme comes from a reference.
+func isWebhook(url string) bool {
+	if at := placeholder.FindStringIndex(url); at != nil && at[0] == 0 {
+		return true
+	}
+	scheme, _, _ := strings.Cut(url, ":")
+	service, _, _ := strings.Cut(scheme, "+")
+	return service == "generic"
+}
+
+// messageTemplate is the kind of the template of a webhook.
+var messageTemplate = kind[string]{
+	name: "template", limits: fmt.Sprintf("at most %d bytes", job.MaxTemplate),
+	schema: object{"type": "string", "maxLength": job.MaxTemplate},
+	read: func(r *reader, n *yaml.Node, what string) string {
+		text := r.required(n, what, job.MaxTemplate)
+		if err := notify.CheckTemplate(text); err != nil {
+			r.fail(n, "the fields and functions are in docs/how-to/get-notified.md", "%s: %v", what, err)
+		}
+		return text
+	},
 }
 
 // notifierURL is the kind of the URL of a notifier's service.

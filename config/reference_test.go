@@ -12,7 +12,7 @@ import (
 
 // A job file with the documented example of any key is accepted.
 func TestExamplesAreAccepted(t *testing.T) {
-	const rest = "\n  nightly-backup: {shell: x}\n  charge-check: {shell: x}\nlimits: {database: {concurrent: 1}}\nnotifiers: {ops: {url: 'ntfy://host/topic'}}\n" +
+	const rest = "\n  nightly-backup: {shell: x}\n  charge-check: {shell: x}\nlimits: {database: {concurrent: 1}}\nnotifiers: {ops: {url: 'generic://host/path'}}\n" +
 		"calendars: {nyse: {weekdays: [mon-fri]}, holidays: {dates: ['2026-12-25']}}\n"
 	try := func(path, text string) {
 		t.Helper()
@@ -74,7 +74,7 @@ func TestExamplesAreAccepted(t *testing.T) {
 	for _, k := range notifierKeys {
 		text := k.Name + ": " + k.Example
 		if k.Name != "url" {
-			text += ", url: 'ntfy://host/topic'"
+			text += ", url: 'generic://host/path'"
 		}
 		if _, err := ParseJobs("notifiers.yaml", []byte("notifiers: {a: {"+text+"}}")); err != nil {
 			t.Error(err)

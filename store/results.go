@@ -15,7 +15,7 @@ type JobResult struct {
 	Next     time.Time // the first slot that is not decided; zero: there is none, or the job is paused
 }
 
-// Results returns the results of at most most jobs, the first ones by name, and the number of jobs that are left out. It holds the
+// Results returns the results of the first most jobs by name, and the number of jobs that are left out. It holds the
 // lock of the mirror only for one job at a time.
 func (m *Mirror) Results(most int) (list []JobResult, left int) {
 	m.mu.RLock()

@@ -164,7 +164,8 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 	case 7, 8:
 		j.Spec.Notify = rapid.MapOfN(texts, rapid.Custom(func(t *rapid.T) job.Notifier {
 			return job.Notifier{URL: texts.Draw(t, "url"), When: rapid.SampledFrom([][]job.Occasion{nil, {}, job.Occasions(), {job.OnLost}}).Draw(t, "when"),
-				After: rapid.IntRange(0, 2).Draw(t, "after"), Repeat: job.Duration(rapid.IntRange(0, 1).Draw(t, "repeat")) * job.Duration(time.Hour)}
+				After: rapid.IntRange(0, 2).Draw(t, "after"), Repeat: job.Duration(rapid.IntRange(0, 1).Draw(t, "repeat")) * job.Duration(time.Hour),
+				Template: rapid.SampledFrom([]string{"", `{"a": {{ json .Title }}}`}).Draw(t, "template")}
 		}), 0, 2).Draw(t, "notify")
 	case 9:
 		j.Spec.Limits, j.Spec.Rate = lists.Draw(t, "limits"), job.Rate{Count: 10, Per: time.Minute}

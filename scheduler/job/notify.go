@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -36,6 +37,8 @@ type Notifier struct {
 	When   []Occasion `json:"when,omitempty"`   // in the order of Occasions; all of them by default
 	After  int        `json:"after,omitempty"`  // failures in a row until the first message; 0: DefaultAfter
 	Repeat Duration   `json:"repeat,omitempty"` // between two messages about one cause; 0: DefaultRepeat
+	// Template makes the body of a request to a webhook; "": the message is the body.
+	Template string `json:"template,omitempty"`
 }
 
 // The defaults of a notifier. A definition in the store does not contain them.
@@ -44,11 +47,22 @@ const (
 	DefaultRepeat = Duration(4 * time.Hour)
 )
 
+// MaxTemplate is the largest length of a template, in bytes.
+const MaxTemplate = 4 << 10
+
 // The ranges of a notifier's fields.
 var (
 	AfterRange  = Range[int]{1, 1000}
 	RepeatRange = Range[Duration]{1, MaxDuration}
 )
+
+// check returns an error if a field is out of its range.
+func (n Notifier) check() error {
+	if len(n.Template) > MaxTemplate {
+		return fmt.Errorf("template has %d bytes, at most %d are allowed", len(n.Template), MaxTemplate)
+	}
+	return cmp.Or(AfterRange.check("after", n.After), RepeatRange.check("repeat", n.Repeat))
+}
 
 // FirstAt returns after how many failures in a row the notifier gets the first message.
 func (n Notifier) FirstAt() int { return cmp.Or(n.After, DefaultAfter) }

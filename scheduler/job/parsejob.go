@@ -163,6 +163,7 @@ func (s *scanner) notify() Notify {
 		}
 		n.After = int(s.number(`,"after":`))
 		n.Repeat = s.duration(`,"repeat":`)
+		n.Template = s.string(`,"template":`)
 		s.expect(`}`)
 		if _, twice := list[name]; twice {
 			s.bad = true

@@ -99,6 +99,7 @@ func (s *notifies) share(n Notify) Notify {
 	var key strings.Builder
 	for name, to := range n {
 		key.WriteString(name + "\x00" + to.URL + "\x00" + strconv.Itoa(to.After) + "\x00" + strconv.FormatInt(int64(to.Repeat), 10))
+		key.WriteString("\x00" + to.Template)
 		for _, o := range to.When {
 			key.WriteString("\x00" + string(o))
 		}

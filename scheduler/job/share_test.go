@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -73,11 +74,12 @@ func TestDefinitionsShareNotifiers(t *testing.T) {
 		"another name": {"dev": {URL: "x", When: Occasions()}},
 		"after":        {"ops": {URL: "x", When: Occasions(), After: 3}},
 		"repeat":       {"ops": {URL: "x", When: Occasions(), Repeat: 1}},
+		"template":     {"ops": {URL: "x", When: Occasions(), Template: "t"}},
 		"less":         {"ops": {URL: "x", When: Occasions()[:1]}},
 		"two":          {"ops": {URL: "x", When: Occasions()}, "dev": {URL: "x"}},
 		"none":         nil,
 	} {
-		if got := all.share(n); len(got) != len(n) || got["ops"].URL != n["ops"].URL || len(got["ops"].When) != len(n["ops"].When) {
+		if got := all.share(n); !reflect.DeepEqual(got, n) {
 			t.Errorf("%s: got %v, want %v", name, got, n)
 		}
 	}

@@ -263,7 +263,7 @@ func (s *Spec) Check() error {
 		)
 	}
 	for _, to := range s.Notify {
-		err = cmp.Or(err, AfterRange.check("after", to.After), RepeatRange.check("repeat", to.Repeat))
+		err = cmp.Or(err, to.check())
 	}
 	for _, code := range s.SuccessCodes {
 		err = cmp.Or(err, ExitCodeRange.check("success_codes", code))

@@ -89,7 +89,7 @@ func (n *Notice) address(to job.Notify, s *state, at time.Time) {
 		case c == noCause && n.Failures < notifier.FirstAt(), c != noCause && !s.say(name, notifier, c, at):
 			continue
 		}
-		n.To = append(n.To, Target{Name: name, URL: notifier.URL, Occasion: o})
+		n.To = append(n.To, Target{Name: name, URL: notifier.URL, Template: notifier.Template, Occasion: o})
 	}
 	n.left = len(n.To)
 }

@@ -27,6 +27,7 @@ type Notice struct {
 type Target struct {
 	Name     string
 	URL      string
+	Template string       // of a webhook; "": none
 	Occasion job.Occasion // "" for a ping
 	Ping     *Signal      // what a ping reports; nil for a message
 }

@@ -15,6 +15,9 @@ type Message struct {
 	Body  string // the details, in several lines
 
 	Signal *Signal // the message is this ping; nil: it is a text
+
+	Template string // the text that a webhook gets is made of this template and of Fields; "": Text
+	Fields   Fields // Title and Body are left out
 }
 
 // Text returns title and body.
@@ -30,6 +33,7 @@ const (
 // as http://q1:8470, for links. Either may be empty.
 func (n *Notice) Message(o job.Occasion, output, api string) Message {
 	m := Message{Title: "rota: " + n.title(o)}
+	url := ""
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	if e := n.Event; e != nil {
@@ -41,18 +45,21 @@ func (n *Notice) Message(o job.Occasion, output, api string) Message {
 		}
 		line("reason: %s", e.Reason)
 		if api != "" {
-			line("%s/v1/jobs/%s", api, n.Job)
+			url = fmt.Sprintf("%s/v1/jobs/%s", api, n.Job)
+			line("%s", url)
 		}
 	} else {
 		n.describeRun(line)
 		if api != "" {
-			line("%s/v1/runs/%s", api, n.Run.Name())
+			url = fmt.Sprintf("%s/v1/runs/%s", api, n.Run.Name())
+			line("%s", url)
 		}
 		if output = tail(output); output != "" && o != job.OnRecovery {
 			line("output ends with:\n%s", output)
 		}
 	}
 	m.Body = strings.TrimRight(b.String(), "\n")
+	m.Fields = n.fields(o, output, url)
 	return m
 }
 
@@ -178,7 +185,7 @@ func Summary(counts map[job.Occasion]int, lines []string) Message {
 			parts = append(parts, fmt.Sprintf("%s: %d", o, counts[o]))
 		}
 	}
-	m := Message{Title: fmt.Sprintf("rota: %d more notifications", total), Body: strings.Join(parts, ", ")}
+	m := Message{Title: fmt.Sprintf("rota: %d more notifications", total), Body: strings.Join(parts, ", "), Fields: Fields{Count: total}}
 	shown := lines[:min(len(lines), summaryLines)]
 	for _, line := range shown {
 		m.Body += "\n- " + line

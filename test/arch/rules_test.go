@@ -87,7 +87,7 @@ var libraryRules = map[string]rule{
 
 	// The files that operators write.
 	"config": {
-		own:      []string{"config/ics", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/workflow", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth", "scheduler/webhook"}, // of notify only Schemes, of fill only Check
+		own:      []string{"config/ics", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/workflow", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth", "scheduler/webhook"}, // of notify only Schemes and CheckTemplate, of fill only Check
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
 	"config/ics": {external: []string{"github.com/arran4/golang-ical", "github.com/teambition/rrule-go"}},

@@ -138,10 +138,14 @@ func (q *queue) send(ctx context.Context, b *batch) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.queues.cfg.Deadline)
 	defer cancel()
+	var m notify.Message
 	if b.summary != nil {
-		return q.queues.sender.Send(ctx, q.to.url, *b.summary)
+		m = *b.summary
+	} else {
+		m = b.items[0].Message(ctx)
 	}
-	return q.queues.sender.Send(ctx, q.to.url, b.items[0].Message(ctx))
+	m.Template = q.to.template
+	return q.queues.sender.Send(ctx, q.to.url, m)
 }
 
 func (q *queue) recordSent() {

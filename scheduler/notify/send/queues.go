@@ -61,6 +61,7 @@ func PingConfig() Config {
 // Item is one notice for one notifier.
 type Item struct {
 	Occasion job.Occasion
+	Template string                                   // as in notify.Target
 	Line     string                                   // its line in a summary
 	Message  func(ctx context.Context) notify.Message // returns its text outside a summary; called for each sending
 	Done     func()                                   // called once, from any goroutine, when the notice was sent or given up
@@ -80,7 +81,7 @@ type Queues struct {
 }
 
 // target identifies a queue. Jobs may have different notifiers of the same name.
-type target struct{ name, url string }
+type target struct{ name, url, template string }
 
 // NewQueues returns queues that deliver through sender. observe may be nil.
 func NewQueues(cfg Config, sender Sender, observe Observer, log hclog.Logger) *Queues {
@@ -96,7 +97,7 @@ const maxQueues = 1000
 // Post queues an item for the notifier called name at url. Sending stops when ctx ends; Done is not called for the items that
 // are left.
 func (qs *Queues) Post(ctx context.Context, name, url string, it Item) {
-	to := target{name, url}
+	to := target{name, url, it.Template}
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	q := qs.queues[to]

@@ -54,6 +54,26 @@ func guarded(t *testing.T, cfg send.ServicesConfig) *send.Services {
 	return s
 }
 
+func TestATemplateMakesTheBodyOfAWebhook(t *testing.T) {
+	host, got := hook(t, http.StatusNoContent)
+	s, m := services(t), message
+	for _, tt := range []struct{ template, query, body, contentType string }{
+		{`{"text": {{ json .Title }}}`, "", `{"text": "rota: job a failed"}`, "application/json"},
+		{"{{ .Title }}!", "", "rota: job a failed!", "text/plain; charset=utf-8"},
+		{"<b>{{ .Title }}</b>", "?@Content-Type=text/html", "<b>rota: job a failed</b>", "text/html"},
+		{"{{ slice .Job 0 9 }}", "", m.Text() + "\nthe template failed: ", "text/plain; charset=utf-8"},
+	} {
+		m.Template = tt.template
+		if err := s.Send(t.Context(), "generic+http://"+host+"/"+tt.query, m); err != nil {
+			t.Fatal(err)
+		}
+		r := <-got
+		if !strings.HasPrefix(r.body, tt.body) || r.header.Get("Content-Type") != tt.contentType {
+			t.Errorf("%s: got %s as %s", tt.template, r.body, r.header.Get("Content-Type"))
+		}
+	}
+}
+
 func TestWebhook(t *testing.T) {
 	host, got := hook(t, http.StatusNoContent)
 	t.Setenv("ROTA_TEST_HOOK", "s3cret-token")

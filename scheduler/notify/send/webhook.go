@@ -2,6 +2,7 @@ package send
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,9 @@ func webhook(ctx context.Context, full string, m notify.Message, reach *dial.Gua
 	if err != nil {
 		return fmt.Errorf("write message: %w", err)
 	}
+	if m.Template != "" {
+		body, contentType = filled(m, header.Get("Content-Type"))
+	}
 	req, err := http.NewRequestWithContext(ctx, c.RequestMethod, c.WebhookURL().String(), body)
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
@@ -54,6 +58,21 @@ func webhook(ctx context.Context, full string, m notify.Message, reach *dial.Gua
 	req.Header = header
 	req.Header.Set("Content-Type", contentType)
 	return do(req, reach)
+}
+
+// filled returns the body that the template of m makes, and its type. given is the type that the URL sets; "" if it sets none. If the
+// template fails, the body is the text of m with the cause, because a message in a wrong form is better than none.
+func filled(m notify.Message, given string) (body io.Reader, contentType string) {
+	text, err := m.Fill()
+	switch {
+	case err != nil:
+		return strings.NewReader(m.Text() + "\nthe template failed: " + err.Error()), "text/plain; charset=utf-8"
+	case given != "":
+		return strings.NewReader(text), given
+	case json.Valid([]byte(text)):
+		return strings.NewReader(text), "application/json"
+	}
+	return strings.NewReader(text), "text/plain; charset=utf-8"
 }
 
 // do makes a request within the guard, without following redirects. An answer other than 2xx is an error.

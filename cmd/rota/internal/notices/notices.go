@@ -147,6 +147,7 @@ func (s *sender) post(ctx context.Context, n *notify.Notice) {
 		}
 		s.queues.Post(ctx, to.Name, to.URL, send.Item{
 			Occasion: to.Occasion,
+			Template: to.Template,
 			Line:     n.Line(to.Occasion),
 			Message: func(ctx context.Context) notify.Message {
 				return n.Message(to.Occasion, s.output(ctx, n), s.Addr)
