@@ -124,4 +124,32 @@ var Guards = []Guard{
 		Cut:  "if true {",
 		Pkg:  "./scheduler/worker", Test: "TestSessionLoss",
 	},
+	{
+		Name: "the record of messages, at the start of a run that has its ping",
+		File: "scheduler/notify/ping.go",
+		Code: "if n.Rev <= p.record.UpTo { // an earlier leader has sent it",
+		Cut:  "if false {",
+		Pkg:  "./scheduler/notify", Test: "TestNextLeaderPings",
+	},
+	{
+		Name: "the runs whose start has its ping",
+		File: "scheduler/notify/ping.go",
+		Code: "state == job.PingStart && p.begun[n.Run.ID]",
+		Cut:  "false",
+		Pkg:  "./scheduler/notify", Test: "TestPings",
+	},
+	{
+		Name: "the time of the last message about a cause",
+		File: "scheduler/notify/cause.go",
+		Code: "if last, said := s.said[key]; said && at.Sub(last) < to.RepeatEvery() {",
+		Cut:  "if false {",
+		Pkg:  "./scheduler/notify", Test: "TestOneMessageForEachCause",
+	},
+	{
+		Name: "the template in the key of shared notifiers",
+		File: "scheduler/job/share.go",
+		Code: "key.WriteString(\"\\x00\" + to.Template)",
+		Cut:  "",
+		Pkg:  "./scheduler/job", Test: "TestDefinitionsShareNotifiers",
+	},
 }
