@@ -87,7 +87,9 @@ func TestFailureAndRecoveryAreNotified(t *testing.T) {
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
 	r.lead(t)
 	ops, pager := listen(t), listen(t)
-	spec, good := switched(t, job.Notify{"ops": {URL: ops.url}, "pager": {URL: pager.url, When: []job.Occasion{job.OnRecovery}}})
+	spec, good := switched(t, job.Notify{"ops": {URL: ops.url}, "pager": {
+		URL: pager.url, When: []job.Occasion{job.OnRecovery}, Template: "{{ .Title }}: {{ .Occasion }} after {{ .Failures }} failures",
+	}})
 	r.put(t, "a", spec)
 	quiet := spec
 	quiet.Notify = nil
@@ -109,7 +111,7 @@ func TestFailureAndRecoveryAreNotified(t *testing.T) {
 	}
 	r.ends(t, r.submit(t, "a", api.RunRequest{}).Ref, job.Failed)
 	ops.hears(t, "job a failed", "job a succeeds again", "job a failed")
-	pager.hears(t, "job a succeeds again")
+	pager.hears(t, "job a succeeds again: recovery after 2 failures")
 	eventually(t, "three notices are counted", func() bool {
 		return r.metric(t, `rota_notifications_total{notifier="ops",outcome="sent"}`) == 3
 	})
