@@ -185,7 +185,8 @@ func Summary(counts map[job.Occasion]int, lines []string) Message {
 			parts = append(parts, fmt.Sprintf("%s: %d", o, counts[o]))
 		}
 	}
-	m := Message{Title: fmt.Sprintf("rota: %d more notifications", total), Body: strings.Join(parts, ", "), Fields: Fields{Count: total}}
+	m := Message{Title: fmt.Sprintf("rota: %d more notifications", total), Body: strings.Join(parts, ", ")}
+	m.Fields.Count = total
 	shown := lines[:min(len(lines), summaryLines)]
 	for _, line := range shown {
 		m.Body += "\n- " + line

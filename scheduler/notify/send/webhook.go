@@ -60,8 +60,8 @@ func webhook(ctx context.Context, full string, m notify.Message, reach *dial.Gua
 	return do(req, reach)
 }
 
-// filled returns the body that the template of m makes, and its type. given is the type that the URL sets; "" if it sets none. If the
-// template fails, the body is the text of m with the cause, because a message in a wrong form is better than none.
+// filled returns the body that the template of m makes, and its type. given is the type that the URL sets; "" if it sets none.
+// If the template fails, the body is the text of m with the cause, because a message in a wrong form is better than none.
 func filled(m notify.Message, given string) (body io.Reader, contentType string) {
 	text, err := m.Fill()
 	switch {
