@@ -40,7 +40,6 @@ func (r *Run) Phase() Phase {
 var waits = []struct{ start, wait string }{
 	{"waits for a worker", "leader"},
 	{"no worker has room", "room"},
-	{"waits for room ", "room"},
 	{"no worker accepts it", "worker"},
 	{"overlap: ", "overlap"},
 	{"paused", "pause"},

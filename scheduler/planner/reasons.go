@@ -19,7 +19,7 @@ import (
 // job.ReasonNew.
 const (
 	reasonNoRoom     = "no worker has room"
-	reasonNoSpare    = "waits for room that no slot of the schedule needs"
+	reasonNoSpare    = "no worker has room to spare for a backfill"
 	reasonNoWorker   = "no worker accepts it: none is present with its labels or handler"
 	reasonNoLimits   = "no worker accepts it: none is present with its labels that can limit its resources"
 	reasonOverlap    = "overlap: waits for an earlier run of the job"
