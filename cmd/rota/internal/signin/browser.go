@@ -39,9 +39,12 @@ func Browser(
 		return credentials.OpenID{}, fmt.Errorf("await the browser: %w", err)
 	}
 	back := &callback{state: rand.Text(), done: make(chan answer, 1)}
-	served := make(chan error, 1)
+	served := make(chan struct{})
 	srv := &http.Server{Handler: back, ReadHeaderTimeout: 10 * time.Second}
-	go func() { served <- srv.Serve(ln) }()
+	go func() {
+		defer close(served)
+		_ = srv.Serve(ln) // it ends when it is closed
+	}()
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second) // the browser gets its answer
 		defer cancel()

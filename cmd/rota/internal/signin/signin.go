@@ -109,8 +109,8 @@ func Renew(ctx context.Context, client *http.Client, e credentials.OpenID) (cred
 	return p.entry(ctx, given, "")
 }
 
-// entry checks the ID token in an answer of the provider and returns what is kept of the answer. nonce is that of the sign-in; empty
-// if it has none.
+// entry checks the ID token in an answer of the provider and returns what is kept of the answer. nonce is that of the sign-in;
+// empty if it has none.
 func (p *provider) entry(ctx context.Context, given *oauth2.Token, nonce string) (credentials.OpenID, error) {
 	text, _ := given.Extra("id_token").(string)
 	if text == "" {
