@@ -79,7 +79,7 @@ func rate(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("ROTA_STORY_RATE")
 	if text == "" {
-		return 300
+		return 60
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
