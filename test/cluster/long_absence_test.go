@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func TestDownForTwoWeeks(t *testing.T) {
 	row(t)
 	t.Parallel()
 	const weeks = 14 * 24 * time.Hour
-	sink := NewSink(t)
+	sink, inbox := NewSink(t), NewInbox(t)
 	spec := func(every time.Duration, missed job.Missed, window time.Duration, limit int) job.Spec {
 		return job.Spec{
 			Every: job.Duration(every), Missed: missed, MissedWindow: job.Duration(window), MissedLimit: limit,
@@ -45,6 +46,9 @@ func TestDownForTwoWeeks(t *testing.T) {
 	for name, j := range jobs {
 		specs[name] = j.spec
 	}
+	silent := specs["none"]
+	silent.Notify = inbox.NotifyOnce()
+	specs["none"] = silent
 	c := Start(t, Config{Binary: faultBinary(t), Replicas: 2, Jobs: specs, Etcd: []string{startEtcd(t, 1<<30)}, Prepare: func(c *Cluster) {
 		giveClocks(c)
 		for _, n := range c.nodes {
@@ -84,6 +88,11 @@ func TestDownForTwoWeeks(t *testing.T) {
 	c.Check(sink.Requests, nil, nil)
 	if n := mostWaiting(c, "backlog"); n > planner.MaxQueued {
 		t.Errorf("%d runs of one job waited at a time, want at most %d: the queue is not bounded", n, planner.MaxQueued)
+	}
+
+	Await(t, 20*time.Second, "the missed slots are reported", func() bool { return len(inbox.Texts()) > 0 })
+	if texts := inbox.Texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "rota: job none missed ") {
+		t.Errorf("two weeks of downtime sent %q, want one message", texts)
 	}
 
 	// Slots that are due before the new leader leads are missed too, and are among the latest.
