@@ -93,7 +93,7 @@ words: ## check the words of docs and comments with Vale (.vale.ini; needs a C c
 
 # The tests of other packages that stand in test/tables/scenarios.md. make test runs them, too. test/arch compares both.
 ROW_PACKAGES = ./cmd/rota/node ./scheduler/planner ./scheduler/worker ./scheduler/executor/... ./test/sim
-ROW_TESTS    = TestADeadWatchIsNotReady|TestALeaderThatDoesNotDispatch|TestTheNextLeaderSendsTheRest|TestAnAttemptThatIgnoresItsTimeout|TestWorkersFollowTheLoad|TestADiskThatDoesNotAnswer|TestScripts|Limit|Hog|ForkBomb|Heartbeat
+ROW_TESTS    = TestADeadWatchIsNotReady|TestALeaderThatDoesNotDispatch|TestTheNextLeaderSendsTheRest|TestASuccessorCreates|TestAnAttemptThatIgnoresItsTimeout|TestWorkersFollowTheLoad|TestADiskThatDoesNotAnswer|TestScripts|Limit|Hog|ForkBomb|Heartbeat
 
 .PHONY: docs
 docs: ## write the generated parts of the documentation: job keys, settings, metrics, commands, API

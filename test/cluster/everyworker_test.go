@@ -12,6 +12,7 @@ import (
 // TestEveryWorker runs a job on every worker of a zone, beside a worker of another zone. The leader is killed while copies of a run
 // have not ended. The judge then finds one copy for each worker of the zone and none elsewhere.
 func TestEveryWorker(t *testing.T) {
+	row(t)
 	t.Parallel()
 	zone := map[string]string{"zone": "a", job.EveryWorker: "true"}
 	ledger := NewLedger(t)

@@ -233,27 +233,8 @@ func (b *Backend) Run(ctx context.Context, jobName, id string) (api.RunView, err
 		return api.RunView{}, storeError(err)
 	}
 	v := api.NewRunView(r)
-	copies := b.copiesOf(&r)
-	for _, worker := range r.Copies {
-		c := api.CopyView{Worker: worker, Ref: r.Job + "/" + r.CopyID(worker)}
-		if of := copies[worker]; of != nil {
-			c.State, c.Reason = of.State, of.Reason
-		}
-		v.CopyRuns = append(v.CopyRuns, c)
-	}
+	v.CopyRuns = b.viewCopies(&r)
 	return v, nil
-}
-
-// copiesOf returns the copies of a run on every worker, by the worker. The mirror may be a moment behind.
-func (b *Backend) copiesOf(r *job.Run) map[string]*job.Run {
-	copies := make(map[string]*job.Run, len(r.Copies))
-	if r.Copies == nil {
-		return copies
-	}
-	for _, c := range b.mirror.Runs(r.Job, func(c *job.Run) bool { return c.CopyOf() == r.ID }) {
-		copies[c.On] = c
-	}
-	return copies
 }
 
 // Workers returns all workers.
