@@ -112,8 +112,9 @@ var jobKeys = tableOf(
 	key("approve", ruleOf(approveKeys, inFlow, nil, checkApprove), func(s *job.Spec) **job.Approve { return &s.Approve },
 		"{by: [sre], within: 4h}", "Each run waits for a person, who approves or rejects it.", zero("Runs wait for no person.")),
 	key("workers", words("mapping of labels", inFlow, (*reader).workerLabels),
-		func(s *job.Spec) *map[string]string { return &s.Workers }, "{zone: a}", "Labels that a worker must have to execute the job. With `all: true` beside them, each run is a run on every "+
-			"worker that has them.", zero("Any worker may execute the job."),
+		func(s *job.Spec) *map[string]string { return &s.Workers }, "{zone: a}",
+		"Labels that a worker must have to execute the job. With `all: true` beside them, each run is a run on every worker "+
+			"that has them.", zero("Any worker may execute the job."),
 		alias("nodeSelector", "runsOn", "queue")),
 	key("notify", notifiersOfJob, func(s *job.Spec) *job.Notify { return &s.Notify },
 		"[ops]", "Names of notifiers that report about the job, or definitions for this job alone.", zero("Nobody is notified."),

@@ -27,9 +27,9 @@ func (p *Planner) applyBackfill(c job.Change) {
 	}
 }
 
-// backfill creates the run of the next slot that a backfill of the job orders. It also creates the runs of the steps behind the job,
-// which wait for their parents. The run is assigned at once. So a backfill takes only room that no due run needs, and its runs never
-// wait in front of others.
+// backfill creates the run of the next slot that a backfill of the job orders, and the runs of the steps behind the job, which wait
+// for their parents. The run is assigned at once. So a backfill takes only room that no due run needs, and its runs never wait in
+// front of others.
 func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	b := p.backfills[j.name]
 	if b == nil || b.State != job.BackfillRunning || j.def == nil || p.paused(j) {

@@ -30,8 +30,8 @@ func (p *Planner) spread(spec *job.Spec, r job.Run, now time.Time) (spread job.R
 	return r.SpreadOver(names, now), true
 }
 
-// followCopies decides the runs on every worker. It creates one copy in each decision, because each gets a token of its own. It ends
-// a run whose copies have all ended, and cancels the copies of a canceled run.
+// followCopies decides the runs on every worker. It creates one copy in each decision, because each gets a token of its own. It
+// ends a run whose copies have all ended, and cancels the copies of a canceled run.
 func (p *Planner) followCopies(j *jobState, now time.Time) *job.Decision {
 	for _, r := range slices.Backward(j.live.order) {
 		if r.Due.Before(job.WhenCopiesEnd) {

@@ -10,7 +10,7 @@ import (
 
 // checkSteps checks the slots of a step: those for which a parent has a run. Once all parents have ended, the step has one run. It
 // was decided after their ends, and it runs if and only if these ends meet the conditions. The record of a scheduled run appears with
-// that decision. That of a backfilled run waits for it.
+// that decision, and the record of a backfilled run waits for it.
 func (t *timeline) checkSteps(j Job) {
 	ids := make(map[string]bool)
 	for _, a := range j.Spec.After {
