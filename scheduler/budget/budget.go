@@ -87,6 +87,20 @@ func (b *Budget) escaper(escape func(...any) string) func(...any) (string, error
 	}
 }
 
+// Pay returns a function that pays for the texts of make, which may make growth bytes of one byte of its argument.
+func (b *Budget) Pay(growth int, make func(any) (string, error)) func(any) (string, error) {
+	return func(v any) (string, error) {
+		if err := b.fits(1, growth, []any{v}); err != nil {
+			return "", err
+		}
+		text, err := make(v)
+		if err != nil {
+			return "", err
+		}
+		return b.spend(text)
+	}
+}
+
 // wide matches a verb of printf that pads its value to any width.
 var wide = regexp.MustCompile(`%[^%a-zA-Z]*(\*|\d{4})`)
 

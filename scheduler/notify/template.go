@@ -12,6 +12,7 @@ import (
 	"text/template/parse"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/budget"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -34,17 +35,18 @@ type Fields struct {
 	URL      string // of the run or job at a replica
 }
 
-// maxFilled bounds the text that a template makes, in bytes.
-const maxFilled = 64 << 10
+// The bounds of a template, in bytes.
+const (
+	maxFilled  = 64 << 10 // of its text
+	maxWork    = 1 << 20  // of all that its functions make
+	jsonGrowth = 6        // of a byte that becomes \u0000
+)
 
 var errFilled = fmt.Errorf("its text is longer than %d KiB", maxFilled>>10)
 
 // CheckTemplate returns an error if a template cannot be parsed, uses an unknown field, or may run for long.
 func CheckTemplate(text string) error {
-	t, err := parseTemplate(text)
-	if err == nil {
-		err = execute(io.Discard, t, sampleFields)
-	}
+	err := fill(io.Discard, text, sampleFields)
 	if err != nil {
 		reason := templateError.ReplaceAllString(err.Error(), "line $1: ")
 		return errors.New(strings.Replace(reason, "unexpected EOF", "{{ end }} is missing", 1))
@@ -64,8 +66,12 @@ var sampleFields = func() Fields {
 	}
 }()
 
+// parseTemplate returns a template that can be executed once.
 func parseTemplate(text string) (*template.Template, error) {
-	t, err := template.New("message").Funcs(template.FuncMap{"json": toJSON}).Parse(text)
+	limit := budget.New(maxWork, 0)
+	functions := limit.Functions()
+	functions["json"] = limit.Pay(jsonGrowth, toJSON)
+	t, err := template.New("message").Funcs(functions).Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -103,21 +109,22 @@ func toJSON(v any) (string, error) {
 
 // Fill returns the text of m that its template makes.
 func (m Message) Fill() (string, error) {
-	t, err := parseTemplate(m.Template)
-	if err != nil {
-		return "", err
-	}
 	f := m.Fields
 	f.Title, f.Body = m.Title, m.Body
 	var b strings.Builder
-	if err := execute(&b, t, f); err != nil {
+	if err := fill(&b, m.Template, f); err != nil {
 		return "", err
 	}
 	return b.String(), nil
 }
 
-func execute(to io.Writer, t *template.Template, f Fields) error {
-	err := t.Execute(&bounded{to, maxFilled}, f)
+// fill writes the text that a template makes of f.
+func fill(to io.Writer, text string, f Fields) error {
+	t, err := parseTemplate(text)
+	if err != nil {
+		return err
+	}
+	err = t.Execute(&bounded{to, maxFilled}, f)
 	if errors.Is(err, errFilled) {
 		return errFilled
 	}

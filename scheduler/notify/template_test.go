@@ -17,7 +17,10 @@ func TestTemplatesAreChecked(t *testing.T) {
 		{"{{ if .Job }}", "line 1: {{ end }} is missing"},
 		{"{{ range 1000000000000 }}{{ end }}", "range and template are not allowed, since they may run for ever"},
 		{`{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "range and template are not allowed, since they may run for ever"},
-		{`{{ printf "%65537d" 1 }}`, "its text is longer than 64 KiB"},
+		{`{{ printf "%65537d" 1 }}`, "line 1: <printf \"%65537d\" 1>: error calling printf: printf pads a value to at most 999 characters"},
+		{strings.Repeat(`{{ printf "%900d" 1 }}`, 100), "its text is longer than 64 KiB"},
+		{`{{ $x := "ab" }}` + strings.Repeat("{{ $x = print $x $x }}", 100), "line 1: <print $x $x>: error calling print: the template makes too much text"},
+		{`{{ $x := json "\"" }}` + strings.Repeat("{{ $x = json $x }}", 100), "line 1: <json $x>: error calling json: the template makes too much text"},
 	} {
 		got := ""
 		if err := CheckTemplate(tt.text); err != nil {

@@ -12,7 +12,7 @@ var libraryRules = map[string]rule{
 	"scheduler/planner":   {own: []string{"scheduler/job", "scheduler/keyed", "scheduler/schedule", "scheduler/policy", "scheduler/workflow"}},
 	"scheduler/explain":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
 	"scheduler/verify":    {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
-	"scheduler/notify":    {own: []string{"scheduler/job", "scheduler/policy"}},
+	"scheduler/notify":    {own: []string{"scheduler/budget", "scheduler/job", "scheduler/policy"}},
 	"scheduler/attention": {own: []string{"scheduler/job"}},
 	"scheduler/timeline":  {own: []string{"scheduler/job"}},
 	"scheduler/budget":    {},
