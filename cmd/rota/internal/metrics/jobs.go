@@ -85,6 +85,7 @@ var skipReasons = []struct{ begin, value string }{
 	{"parameter ", "parameter"},
 	{"parent ", "parent"},
 	{"waited longer ", "waited"},
+	{"worker ", "worker"},
 	{"rejected by ", "approval"},
 	{"not approved ", "approval"},
 	{"paused", "paused"},
