@@ -106,13 +106,13 @@ func TestExplain(t *testing.T) {
 			It succeeded at 2026-11-21T02:31:00Z.
 			It is late: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is latest.`},
 		{"failed, with the reason of each attempt", with(usual, slotRun(job.Failed, func(r *job.Run) {
-			ended("gave up after 1 retries")(r)
+			ended("gave up after 1 retry")(r)
 			r.Attempts = []job.Attempt{
 				{Number: 1, Worker: "w1", Token: 41, State: job.Lost, Reason: "worker w1 was lost"},
 				{Number: 2, Worker: "w2", Token: 57, State: job.Failed, Reason: "exit code 1."},
 			}
 		})), "02:30:00", "failed", `
-			It failed at 2026-11-21T02:31:00Z: gave up after 1 retries.
+			It failed at 2026-11-21T02:31:00Z: gave up after 1 retry.
 			Attempt 1 on worker w1 with token 41: lost: worker w1 was lost.
 			Attempt 2 on worker w2 with token 57: failed: exit code 1.`},
 		{"timed out", with(usual, slotRun(job.TimedOut, ended("after 1m"))), "02:30:00", "timed_out",

@@ -209,7 +209,7 @@ func TestRetryOfAnAttemptThatALeaderGaveUp(t *testing.T) {
 		again  bool
 	}{
 		{"is granted by the retry policy", &job.Spec{Retry: retry}, tried(1, 0), job.TimedOut, "retry 1 of 1", true},
-		{"is refused when the policy is used up", &job.Spec{Retry: retry}, tried(2, 0), job.TimedOut, "overdue; gave up after 1 retries", false},
+		{"is refused when the policy is used up", &job.Spec{Retry: retry}, tried(2, 0), job.TimedOut, "overdue; gave up after 1 retry", false},
 		{"is refused at_most_once", &job.Spec{Delivery: job.AtMostOnce, Retry: retry}, tried(1, 0), job.Lost, "overdue; its delivery is at_most_once", false},
 		{"is refused when the job was deleted", nil, tried(1, 0), job.Lost, "overdue; the job was deleted", false},
 		{"is refused when cancellation was requested", &job.Spec{Retry: retry}, canceled, job.Canceled, "overdue; canceled by request", false},
