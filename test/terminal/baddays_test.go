@@ -77,7 +77,7 @@ var alone = map[string]string{
 	"rota check": "only files", "rota config schema": "no input", "rota config show": "only files",
 	"rota import cronjob": "only files", "rota import crontab": "only files", "rota import dkron": "only files",
 	"rota import systemd": "only files", "rota man": "no input", "rota pki init": "only files", "rota pki issue": "only files",
-	"rota pki kubernetes": "the API server of Kubernetes", "rota login": "the provider", "rota logout": "only files",
+	"rota pki kubernetes": "the API server of Kubernetes", "rota etcdutl": "only files", "rota login": "the provider", "rota logout": "only files",
 	"rota top": "TestTop has a terminal", "rota dev": "a cluster", "rota serve": "a replica: TestBadStart", "rota worker": "a worker: TestBadStart",
 }
 

@@ -176,7 +176,11 @@ func (s *exampleShell) run(t *testing.T, e example) {
 	line = strings.NewReplacer(
 		"/etc/rota/jobs.d", "etc/jobs.d", "/etc/crontab", "crontab", "/etc/systemd/system/", "systemd/",
 		"/etc/rota/q1.yaml", s.settings(t, "q1"), "/etc/rota/worker.yaml", s.settings(t, "w1"), "/etc/rota/rota.yaml", s.settings(t, "w1"),
+		"/var/lib/rota/etcd", "restored",
 	).Replace(line)
+	if strings.Contains(line, "etcdutl") {
+		line = "rota etcdctl --endpoints " + s.plain[1] + " snapshot save backup.db && " + line
+	}
 	if strings.Contains(line, "pki init") {
 		line = "rm -rf pki; " + line
 	}
