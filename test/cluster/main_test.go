@@ -21,9 +21,14 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(play(role))
 	}
-	// One cluster at a time: two of them on two cores would stall for longer than leases last, an unwanted fault.
+	// With faults, one cluster at a time: two of them on two cores would stall for longer than leases last, an unwanted fault.
+	// Without, most tests wait most of the time.
 	flag.Parse()
-	if err := flag.Set("test.parallel", "1"); err != nil {
+	at := "1"
+	if os.Getenv("ROTA_FAULTS") == "" {
+		at = "2"
+	}
+	if err := flag.Set("test.parallel", at); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
