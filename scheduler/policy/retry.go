@@ -92,11 +92,11 @@ func (e *EndedAttempt) retryKnown(o job.Outcome) (job.Outcome, *Retry) {
 	// r.Attempts cannot be counted: a record with many attempts keeps only some of them. So the number of the attempt is used.
 	failed := max(1, e.Run.Attempt-e.Run.LostAttempts())
 	if failed > retry.Max {
-		reason := fmt.Sprintf("gave up after %d retries", retry.Max)
+		retries := "retries"
 		if retry.Max == 1 {
-			reason = "gave up after 1 retry"
+			retries = "retry"
 		}
-		o.Reason = JoinReasons(o.Reason, reason)
+		o.Reason = JoinReasons(o.Reason, fmt.Sprintf("gave up after %d %s", retry.Max, retries))
 		return o, nil
 	}
 	wait := backoff(retry, failed)
