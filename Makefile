@@ -170,13 +170,15 @@ profile: ## measure cmd/rota/default.pgo anew, about 3 minutes; nothing else may
 
 .PHONY: fuzz
 # BLIND=1 uses the ordinary build. It saves the minutes that a build of all dependencies with coverage takes.
+# Go 1.26 may fail a target with its own deadline when the time is over, without a failing input: go.dev/issue/75804.
 fuzz: ## search for input that breaks a parser: FOR=1m each; BLIND=1 searches without coverage, as .ci/run does
-	@for target in $$(grep -rho --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' . | sed 's/^func //' | sort -u); do \
+	@mkdir -p bin; for target in $$(grep -rho --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' . | sed 's/^func //' | sort -u); do \
 		package=$$(dirname $$(grep -rl --include='*_test.go' "^func $$target(" .)); \
 		echo "fuzz: $$target in $$package"; \
-		$(if $(BLIND),$(GO) test $$package -run '^$$' -args -test.fuzz="^$$target\$$" -test.fuzztime=$(or $(FOR),1m) \
+		{ $(if $(BLIND),$(GO) test $$package -run '^$$' -args -test.fuzz="^$$target\$$" -test.fuzztime=$(or $(FOR),1m) \
 			-test.fuzzminimizetime=5s -test.fuzzcachedir=$(CURDIR)/bin/fuzz/$$target, \
-			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FOR),1m) -fuzzminimizetime 5s) || exit 1; \
+			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FOR),1m) -fuzzminimizetime 5s); } 2>&1 \
+			| tee bin/fuzz.txt || { grep -A1 '^--- FAIL: ' bin/fuzz.txt | tail -n +2 | grep -qx ' *context deadline exceeded'; } || exit 1; \
 	done
 
 .PHONY: cross
