@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"text/template"
-	"text/template/parse"
 )
 
 // Errors that end a template.
@@ -139,36 +138,4 @@ func (w *writer) Write(p []byte) (int, error) {
 		return 0, ErrBytes
 	}
 	return w.to.Write(p)
-}
-
-// Count makes a template count the repetitions of its loops and the calls of its templates. It changes the template.
-func Count(t *template.Template) {
-	step := template.Must(template.New("").Funcs(New(0, 0).Functions()).Parse("{{" + stepFunc + "}}")).Root.Nodes[0]
-	for _, one := range t.Templates() {
-		if one.Tree != nil && one.Root != nil {
-			count(one.Root, step)
-			one.Root.Nodes = append([]parse.Node{step.Copy()}, one.Root.Nodes...)
-		}
-	}
-}
-
-func count(n parse.Node, step parse.Node) {
-	switch n := n.(type) {
-	case *parse.ListNode:
-		if n != nil {
-			for _, c := range n.Nodes {
-				count(c, step)
-			}
-		}
-	case *parse.IfNode:
-		count(n.List, step)
-		count(n.ElseList, step)
-	case *parse.WithNode:
-		count(n.List, step)
-		count(n.ElseList, step)
-	case *parse.RangeNode:
-		count(n.List, step)
-		count(n.ElseList, step)
-		n.List.Nodes = append([]parse.Node{step.Copy()}, n.List.Nodes...)
-	}
 }

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"text/template"
-	"text/template/parse"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/budget"
@@ -75,27 +73,10 @@ func parseTemplate(text string) (*template.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range t.Templates() {
-		if part.Tree != nil && loops(part.Root) {
-			return nil, errors.New("range and template are not allowed, since they may run for ever")
-		}
+	if budget.MayLoop(t) {
+		return nil, errors.New("range and template are not allowed, since they may run for ever")
 	}
 	return t, nil
-}
-
-// loops reports whether a part of a template may run for long.
-func loops(n parse.Node) bool {
-	switch n := n.(type) {
-	case *parse.RangeNode, *parse.TemplateNode:
-		return true
-	case *parse.IfNode:
-		return loops(n.List) || loops(n.ElseList)
-	case *parse.WithNode:
-		return loops(n.List) || loops(n.ElseList)
-	case *parse.ListNode:
-		return n != nil && slices.ContainsFunc(n.Nodes, loops)
-	}
-	return false
 }
 
 // toJSON returns a value as JSON: a text with its quotes, and with its special characters escaped.

@@ -3,12 +3,10 @@ package fill
 import (
 	"io"
 	"regexp"
-	"slices"
 	"strings"
-	"text/template"
-	"text/template/parse"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/budget"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -16,7 +14,7 @@ import (
 // not name the text.
 func Check(s string) error {
 	t, err := parseText("text", s)
-	if err == nil && t.template != nil && !mayLoop(t.template) {
+	if err == nil && t.template != nil && !budget.MayLoop(t.template) { // one that may loop is not executed here
 		s := sample
 		s.Inputs = make(map[string]map[string]string)
 		for _, o := range outputsOf(t.template) {
@@ -52,22 +50,3 @@ var sample = func() Filler {
 		Resolve: func(string) (string, error) { return "value", nil },
 	}
 }()
-
-// mayLoop reports whether a template may run for long, as with {{ range 1000000000 }}. Check does not execute such a template.
-func mayLoop(t *template.Template) bool {
-	return slices.ContainsFunc(t.Templates(), func(t *template.Template) bool { return t.Tree != nil && loops(t.Root) })
-}
-
-func loops(n parse.Node) bool {
-	switch n := n.(type) {
-	case *parse.RangeNode, *parse.TemplateNode:
-		return true
-	case *parse.IfNode:
-		return loops(n.List) || loops(n.ElseList)
-	case *parse.WithNode:
-		return loops(n.List) || loops(n.ElseList)
-	case *parse.ListNode:
-		return n != nil && slices.ContainsFunc(n.Nodes, loops)
-	}
-	return false
-}
