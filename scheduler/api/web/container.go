@@ -19,6 +19,9 @@ type container struct {
 
 // container returns the container or the pod of a run; nil if it has none.
 func (s *site) container(r *http.Request, v *api.RunView) *container {
+	if v.Worker == "" {
+		return nil
+	}
 	spec := v.Spec
 	if spec == nil {
 		j, err := get[api.JobView](s, r, "/v1/jobs/"+url.PathEscape(v.Job))
@@ -26,9 +29,6 @@ func (s *site) container(r *http.Request, v *api.RunView) *container {
 			return nil
 		}
 		spec = j.Spec
-	}
-	if v.Worker == "" {
-		return nil
 	}
 	switch {
 	case spec.Container != nil:

@@ -77,9 +77,10 @@ func (s *site) run(r *http.Request) (*page, error) {
 		d.Attempts[i].Here = d.Attempts[i].Number == d.Attempt
 		d.Attempts[i].Link = "?attempt=" + strconv.Itoa(d.Attempts[i].Number)
 	}
-	if d.NoOutput = "Each copy has its own output."; v.Copies == nil {
-		d.NoOutput = ""
+	if v.Copies == nil {
 		s.addOutput(r, d, path)
+	} else {
+		d.NoOutput = "Each copy has its own output."
 	}
 	d.Container, d.Trace = s.container(r, &v), traceOf(&v)
 	d.Graph = s.workflow(r, name, id)
