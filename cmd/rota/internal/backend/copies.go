@@ -21,11 +21,10 @@ func (b *Backend) viewCopies(r *job.Run) (views []api.CopyView) {
 // copiesOf returns the copies of a run on every worker, by the worker. The mirror may be a moment behind.
 func (b *Backend) copiesOf(r *job.Run) map[string]*job.Run {
 	copies := make(map[string]*job.Run, len(r.Copies))
-	if r.Copies == nil {
-		return copies
-	}
-	for _, c := range b.mirror.Runs(r.Job, func(c *job.Run) bool { return c.CopyOf() == r.ID }) {
-		copies[c.On] = c
+	for _, worker := range r.Copies {
+		if c, ok := b.mirror.Run(r.Job + "/" + r.CopyID(worker)); ok {
+			copies[worker] = c
+		}
 	}
 	return copies
 }
