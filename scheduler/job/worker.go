@@ -54,8 +54,9 @@ func (w *Worker) Accepts(s *Spec) bool {
 	} else if len(w.Kinds) == 0 && kind != "" && !slices.Contains(usualKinds, kind) {
 		return false
 	}
-	for k, v := range s.WorkerLabels() {
-		if w.Labels[k] != v {
+	every := s.OnEveryWorker()
+	for k, v := range s.Workers {
+		if w.Labels[k] != v && (k != EveryWorker || !every) {
 			return false
 		}
 	}
