@@ -29,6 +29,7 @@ type Mirror struct {
 	notify  map[string]bool            // guarded by mu: the jobs that have notifiers
 	hooks   map[string][]string        // guarded by mu: the jobs with a hook of a name; one, unless clients made two at the same time
 	tally   tally                      // guarded by mu: counts of the runs in records
+	ended   map[string]ended           // guarded by mu: by job, what its ended runs amount to; without those that must be read anew
 
 	staged   [][]keyState  // owned by Follow: the pages of the list that is being read
 	probeNow chan struct{} // holds a token when somebody waits for a revision that the watch has not reached
@@ -56,6 +57,7 @@ func NewMirror(s *Store) *Mirror {
 		notify:   make(map[string]bool),
 		hooks:    make(map[string][]string),
 		tally:    newTally(),
+		ended:    make(map[string]ended),
 		moved:    make(chan struct{}),
 		probeNow: make(chan struct{}, 1),
 	}
@@ -123,8 +125,8 @@ func (m *Mirror) setLocked(changes []job.Change, k *keyState) []job.Change {
 	m.records[k.kind][k.name] = k.record
 	if k.kind == KindRuns {
 		m.tally.change(old.value, k.record.value)
-		if r, ok := k.record.value.(*job.Run); !known || ok && r.State.Terminal() {
-			m.indexRunLocked(k.name, ok && r.State.Terminal())
+		if was, is := hasEnded(old.value), hasEnded(k.record.value); !known || was || is {
+			m.indexRunLocked(k.name, is)
 		}
 	}
 	if k.kind == KindJobs {
@@ -192,6 +194,7 @@ func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []jo
 	if k.kind == KindRuns {
 		m.tally.change(old.value, nil)
 		if j, id, err := job.ParseRunName(k.name); err == nil {
+			delete(m.ended, j)
 			if delete(m.runs[j], id); len(m.runs[j]) == 0 {
 				delete(m.runs, j)
 			}

@@ -37,10 +37,16 @@ func (m *Mirror) Results(most int) (list []JobResult, left int) {
 	return list, left
 }
 
+// ended summarizes the runs of a job that have ended.
+type ended struct {
+	success  time.Time
+	failures int // after success
+}
+
 // result returns the result of one job; false if it does not exist. paused says that all jobs are paused.
 func (m *Mirror) result(name string, paused bool) (r JobResult, ok bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	record, ok := m.records[KindJobs][name]
 	if !ok {
 		return r, false
@@ -51,6 +57,17 @@ func (m *Mirror) result(name string, paused bool) (r JobResult, ok bool) {
 			r.Next = c.Next
 		}
 	}
+	sum, known := m.ended[name]
+	if !known {
+		sum = m.endedLocked(name)
+		m.ended[name] = sum
+	}
+	r.Success, r.Failures = sum.success, sum.failures
+	return r, true
+}
+
+// endedLocked reads the runs of a job that have ended. There may be thousands.
+func (m *Mirror) endedLocked(name string) (sum ended) {
 	var failed []time.Time
 	for id, ended := range m.runs[name] {
 		if !ended { // a job may have a million runs that wait
@@ -60,21 +77,26 @@ func (m *Mirror) result(name string, paused bool) (r JobResult, ok bool) {
 		switch {
 		case !readable, run.Kind == job.KindCopy: // the run on every worker counts for its copies
 		case run.State == job.Succeeded:
-			r.Success = job.Later(r.Success, run.Finished)
+			sum.success = job.Later(sum.success, run.Finished)
 		case run.State == job.Failed, run.State == job.TimedOut, run.State == job.Lost:
 			failed = append(failed, run.Finished)
 		}
 	}
 	for _, at := range failed {
-		if at.After(r.Success) {
-			r.Failures++
+		if at.After(sum.success) {
+			sum.failures++
 		}
 	}
-	return r, true
+	return sum
 }
 
-// indexRunLocked adds a run to the index of runs by job. ended is false for a run that has not ended; it may remain true if a
-// client retries the run.
+// hasEnded reports whether a record is one of a run that has ended.
+func hasEnded(value any) bool {
+	r, ok := value.(*job.Run)
+	return ok && r.State.Terminal()
+}
+
+// indexRunLocked adds a run to the index of runs by job, or notes that it has ended, or that it goes on.
 func (m *Mirror) indexRunLocked(name string, ended bool) {
 	of, id, err := job.ParseRunName(name)
 	if err != nil {
@@ -84,4 +106,5 @@ func (m *Mirror) indexRunLocked(name string, ended bool) {
 		m.runs[of] = make(map[string]bool)
 	}
 	m.runs[of][id] = ended
+	delete(m.ended, of)
 }

@@ -50,13 +50,33 @@ func TestResultsOfJobs(t *testing.T) {
 	if a := commit(t, s, term, job.Decision{Job: "a", Run: &r}); a[0].Err != nil {
 		t.Fatal(a[0].Err)
 	}
+	catchUp(t, s, m)
+	want[0].Success, want[0].Failures = r.Finished, 0
+	if list, _ := m.Results(1); !reflect.DeepEqual(list, want[:1]) {
+		t.Errorf("after a success: %+v, want %+v", list, want[:1])
+	}
 	if _, err := s.PutGate(t.Context(), job.Gate{Paused: &job.Pause{By: "me", At: epoch}}); err != nil {
 		t.Fatal(err)
 	}
 	catchUp(t, s, m)
-	want[0] = JobResult{Job: "a", Success: r.Finished}
+	want[0].Next = time.Time{}
 	if list, _ := m.Results(1); !reflect.DeepEqual(list, want[:1]) {
-		t.Errorf("after a success, and paused: %+v, want %+v", list, want[:1])
+		t.Errorf("while all jobs pause: %+v, want %+v", list, want[:1])
+	}
+
+	// A run that goes on, and a run that is removed, no longer count.
+	again := *mustRun(t, m, r.Name())
+	again.State, again.Finished = job.Pending, time.Time{}
+	removed := mustRun(t, m, slot("a", 3).Name())
+	for _, d := range []job.Decision{{Job: "a", Run: &again}, {Job: "a", Deletions: []*job.Run{removed}}} {
+		if a := commit(t, s, term, d); a[0].Err != nil {
+			t.Fatal(a[0].Err)
+		}
+	}
+	catchUp(t, s, m)
+	want[0].Success, want[0].Failures = slot("a", 2).Due.Add(time.Second), 1
+	if list, _ := m.Results(1); !reflect.DeepEqual(list, want[:1]) {
+		t.Errorf("after a retry and a removal: %+v, want %+v", list, want[:1])
 	}
 }
 
