@@ -9,12 +9,19 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
-func (f *fakeCluster) Timeline(_ context.Context, since time.Time) ([]timeline.Entry, error) {
+func (f *fakeCluster) Timeline(_ context.Context, since time.Time, ranges bool) ([]timeline.Entry, error) {
 	at := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
+	missed := timeline.Entry{
+		At: at, Kind: timeline.KindMissed, Job: "ok", From: at, To: at.Add(time.Minute), Count: 3,
+		Text: "3 slots of ok did not run: missed.",
+	}
+	if ranges {
+		return []timeline.Entry{missed}, nil
+	}
 	return []timeline.Entry{
 		{At: at, Kind: timeline.KindLostMember, Node: "q3", Text: "q3 died."},
 		{At: at.Add(time.Second), Kind: timeline.KindRetried, Job: "ok", Run: "ok/x", Text: "Attempt 1 of ok/x on q3 was lost and is repeated."},
-		{At: at, Kind: timeline.KindMissed, Job: "ok", From: at, To: at.Add(time.Minute), Count: 3, Text: "3 slots of ok did not run: missed."},
+		missed,
 	}, nil
 }
 

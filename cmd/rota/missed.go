@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -25,17 +24,7 @@ func missedRanges(
 	if f.Selector != "" || len(f.States) > 0 && !slices.Contains(f.States, job.Skipped) {
 		return nil, nil
 	}
-	since := f.Since
-	switch {
-	case more && len(runs) > 0:
-		since = runs[len(runs)-1].Created.Format(time.RFC3339Nano)
-	case since == "":
-		since = time.Unix(0, 0).UTC().Format(time.RFC3339)
-	}
-	line, err := cl.Timeline(ctx, since, f.Job)
-	return slices.DeleteFunc(line.Entries, func(e timeline.Entry) bool {
-		return e.Run != "" || e.Kind != timeline.KindMissed && e.Kind != timeline.KindSkipped
-	}), err
+	return cl.Ranges(ctx, api.RangesSince(runs, more, f.Since), f.Job)
 }
 
 // writeMissed writes ranges of slots that have no runs.

@@ -141,8 +141,11 @@ func (f *fake) Run(_ context.Context, jobName, id string) (api.RunView, error) {
 	return api.NewRunView(r), f.fail()
 }
 
-func (f *fake) Timeline(_ context.Context, since time.Time) ([]timeline.Entry, error) {
+func (f *fake) Timeline(_ context.Context, since time.Time, ranges bool) ([]timeline.Entry, error) {
 	at := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
+	if ranges {
+		return []timeline.Entry{{At: at, Kind: timeline.KindMissed, Job: "ok", Count: 3, Text: "3 slots of ok did not run: missed."}}, nil
+	}
 	return []timeline.Entry{
 		{At: at, Kind: timeline.KindLostMember, Node: "q3", Text: "q3 died."},
 		{At: at.Add(time.Second), Kind: timeline.KindRetried, Job: "ok", Run: "ok/x", Text: "Attempt 1 of ok/x on q3 was lost and is repeated."},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,6 +16,18 @@ import (
 // Timeline is the body of the timeline.
 type Timeline struct {
 	Entries []timeline.Entry `json:"entries" doc:"Oldest first"`
+}
+
+// RangesSince returns from when on a list of runs needs the ranges of slots without runs. more says that the list has earlier runs,
+// which runs lacks. since begins the list; "" if it begins with the oldest run.
+func RangesSince(runs []RunView, more bool, since string) string {
+	switch {
+	case more && len(runs) > 0:
+		return runs[len(runs)-1].Created.Format(time.RFC3339Nano)
+	case since == "":
+		return time.Unix(0, 0).UTC().Format(time.RFC3339)
+	}
+	return since
 }
 
 func (s *Server) registerTimeline(doc huma.API) {
@@ -32,12 +45,14 @@ func (s *Server) readTimeline(ctx context.Context, in *struct {
 	Since string `query:"since" default:"24h" doc:"From then on: a time span (24h, 7d) or a time" example:"24h"`
 	Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"10000" doc:"The latest so many"`
 	Job   string `query:"job" doc:"Only of this job"`
+	// Ranges selects what a list of runs lacks.
+	Ranges bool `query:"ranges" doc:"Only the ranges of slots without runs"`
 }) (*body[Timeline], error) {
 	from, err := since(in.Since, s.now())
 	if err != nil {
 		return nil, err
 	}
-	entries, err := s.back.Replica.Timeline(ctx, from)
+	entries, err := s.back.Replica.Timeline(ctx, from, in.Ranges)
 	if err != nil {
 		return nil, err
 	}

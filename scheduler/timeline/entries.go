@@ -60,7 +60,21 @@ func Entries(f Facts, since time.Time) (list []Entry) {
 	for _, r := range f.Runs {
 		list = append(list, ofRun(r)...)
 	}
-	list = append(list, changesOf(f)...)
+	return ordered(append(list, changesOf(f)...), since)
+}
+
+// Ranges returns the ranges of slots without runs from an instant on, oldest first.
+func Ranges(events []*job.Event, since time.Time) (list []Entry) {
+	for _, e := range events {
+		if e.Kind == job.EventSkipped {
+			list = append(list, ofEvent(e)...)
+		}
+	}
+	return ordered(list, since)
+}
+
+// ordered returns the entries from an instant on, oldest first.
+func ordered(list []Entry, since time.Time) []Entry {
 	list = slices.DeleteFunc(list, func(e Entry) bool { return e.At.Before(since) })
 	slices.SortStableFunc(list, func(a, b Entry) int {
 		if c := a.At.Compare(b.At); c != 0 {

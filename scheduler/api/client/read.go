@@ -57,6 +57,15 @@ func (c *Client) Timeline(ctx context.Context, since, jobName string) (api.Timel
 	return get[api.Timeline](ctx, c, "/v1/timeline", query)
 }
 
+// Ranges returns the ranges of slots without runs, otherwise as Timeline.
+func (c *Client) Ranges(ctx context.Context, since, jobName string) ([]timeline.Entry, error) {
+	query := url.Values{"ranges": {"true"}}
+	set(query, "since", since)
+	set(query, "job", jobName)
+	line, err := get[api.Timeline](ctx, c, "/v1/timeline", query)
+	return line.Entries, err
+}
+
 // Incident summarizes the incident at an instant, or the last one before it. The zero time means now.
 func (c *Client) Incident(ctx context.Context, at time.Time) (timeline.Incident, error) {
 	query := url.Values{}

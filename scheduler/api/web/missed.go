@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -17,20 +16,12 @@ const shownRanges = 20
 // missed returns the ranges of slots that were skipped without a record for each, the latest first, in the time of the runs.
 // jobName selects one job; "" means all. since is empty if the list of runs begins with the oldest.
 func (s *site) missed(r *http.Request, jobName, since string, runs []api.RunView, more bool) ([]timeline.Entry, error) {
-	switch {
-	case more && len(runs) > 0:
-		since = runs[len(runs)-1].Created.Format(time.RFC3339Nano)
-	case since == "":
-		since = time.Unix(0, 0).UTC().Format(time.RFC3339)
-	}
-	ask := url.Values{"since": {since}}
+	ask := url.Values{"ranges": {"true"}, "since": {api.RangesSince(runs, more, since)}}
 	if jobName != "" {
 		ask.Set("job", jobName)
 	}
 	line, err := get[api.Timeline](s, r, "/v1/timeline?"+ask.Encode())
-	list := slices.DeleteFunc(line.Entries, func(e timeline.Entry) bool {
-		return e.Run != "" || e.Kind != timeline.KindMissed && e.Kind != timeline.KindSkipped
-	})
+	list := line.Entries
 	slices.Reverse(list)
 	return list[:min(shownRanges, len(list))], err
 }

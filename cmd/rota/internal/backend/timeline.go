@@ -8,10 +8,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
-// Timeline returns what happened from an instant on.
-func (b *Backend) Timeline(_ context.Context, since time.Time) ([]timeline.Entry, error) {
+// Timeline returns what happened from an instant on; with ranges, only the ranges of slots without runs.
+func (b *Backend) Timeline(_ context.Context, since time.Time, ranges bool) ([]timeline.Entry, error) {
 	if err := b.up(); err != nil {
 		return nil, err
+	}
+	if ranges {
+		return timeline.Ranges(b.log.JobEvents(), since), nil
 	}
 	return timeline.Entries(b.facts(), since), nil
 }
