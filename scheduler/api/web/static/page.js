@@ -59,11 +59,12 @@ selectAll();
 
 // Keeping the view current. Only parts whose content has changed are replaced.
 const shown = new Map($$('[data-live]').map(e => [e.dataset.live, null]));
-let reading = null, again = false;
+let reading = null, again = false, readAt = Date.now();
 async function refresh() {
   if (reading) { again = true; return; }
   if (document.hidden || !body.dataset.watch) return;
   reading = new AbortController();
+  readAt = Date.now();
   const timeout = setTimeout(() => reading.abort(), 10000);
   try {
     const url = new URL(location.href);
@@ -166,7 +167,7 @@ addEventListener('pageshow', e => { if (e.persisted) { connect(); refresh(); } }
 connect();
 if ($('.problem')) poll();
 // Some of what a view shows changes by time alone: how long runs wait, the last hour, the end of a session.
-setInterval(refresh, 25000 + Math.random() * 10000);
+setInterval(() => { if (Date.now() - readAt > 20000) refresh(); }, 25000 + Math.random() * 10000);
 
 // The output of an attempt, as it comes, with its colors. All text is set as text, never as HTML.
 const output = $('#output');
