@@ -11,14 +11,7 @@ import (
 // instead.
 func Check(t *testing.T, file, name, want string, update bool) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, got, after, err := cut(string(text), name)
-	if err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+	before, got, after := read(t, file, name)
 	want = "\n" + strings.TrimSpace(want) + "\n"
 	switch {
 	case got == want:
@@ -29,6 +22,27 @@ func Check(t *testing.T, file, name, want string, update bool) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Block returns the generated block of a page.
+func Block(t *testing.T, file, name string) string {
+	t.Helper()
+	_, block, _ := read(t, file, name)
+	return block
+}
+
+// read reads a page, and splits it around the block.
+func read(t *testing.T, file, name string) (before, block, after string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, block, after, err = cut(string(text), name)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return before, block, after
 }
 
 // cut splits a page around the text between the two comments of a block.

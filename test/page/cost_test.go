@@ -3,10 +3,11 @@ package page
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/docpage"
 )
 
 // update makes the pictures and the table of the documentation, as `make pictures` does.
@@ -18,11 +19,10 @@ const (
 	maxRequests = 4
 )
 
-// tableFile has the table of costs, between tableBegin and tableEnd.
+// The place of the table of costs.
 const (
-	tableFile  = "../../docs/explanation/performance.md"
-	tableBegin = "<!-- begin: the cost of each view, by test/page -->\n"
-	tableEnd   = "<!-- end -->\n"
+	tableFile = "../../docs/explanation/performance.md"
+	tableName = "the cost of each view, by test/page"
 )
 
 // cost is what a view costs its viewer.
@@ -51,7 +51,7 @@ func costOf(b *browser, view string) cost {
 // checkCosts checks the bounds, and writes the table of the documentation with -update.
 func checkCosts(t *testing.T, costs []cost) {
 	var table strings.Builder
-	table.WriteString("\n| view | bytes | requests | first contentful paint |\n|---|---|---|---|\n")
+	table.WriteString("| view | bytes | requests | first contentful paint |\n|---|---|---|---|\n")
 	for _, c := range costs {
 		if c.bytes > maxBytes || c.requests > maxRequests {
 			t.Errorf("%s: got %d bytes in %d requests, want at most %d in %d", c.view, c.bytes, c.requests, maxBytes, maxRequests)
@@ -59,24 +59,13 @@ func checkCosts(t *testing.T, costs []cost) {
 		fmt.Fprintf(&table, "| `%s` | %d | %d | %d ms |\n", c.view, c.bytes, c.requests, c.paint)
 	}
 	t.Log(table.String())
-	table.WriteString("\n")
-	text, err := os.ReadFile(tableFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, begins := strings.Cut(string(text), tableBegin)
-	_, after, ends := strings.Cut(rest, tableEnd)
-	if !begins || !ends {
-		t.Fatalf("%s has no place for the table", tableFile)
-	}
 	if *update {
-		if err := os.WriteFile(tableFile, []byte(before+tableBegin+table.String()+tableEnd+after), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		docpage.Check(t, tableFile, tableName, table.String(), true)
 		return
 	}
+	block := docpage.Block(t, tableFile, tableName)
 	for _, c := range costs {
-		if !strings.Contains(rest, "| `"+c.view+"` |") {
+		if !strings.Contains(block, "| `"+c.view+"` |") {
 			t.Errorf("the table in %s lacks %s: make pictures", tableFile, c.view)
 		}
 	}
