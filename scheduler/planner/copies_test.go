@@ -38,7 +38,8 @@ func TestASuccessorCreatesTheMissingCopies(t *testing.T) {
 	p.Lead(midnight)
 
 	var created []string
-	for now := midnight; len(created) < 10; now = now.Add(time.Millisecond) {
+	for i := range 10 {
+		now := midnight.Add(time.Duration(i) * time.Millisecond)
 		ds := p.Plan(now, 10)
 		if len(ds) == 0 {
 			break

@@ -1,11 +1,16 @@
 package cluster
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/planner"
@@ -90,7 +95,19 @@ func TestDownForTwoWeeks(t *testing.T) {
 		t.Errorf("%d runs of one job waited at a time, want at most %d: the queue is not bounded", n, planner.MaxQueued)
 	}
 
-	Await(t, 20*time.Second, "the missed slots are reported", func() bool { return len(inbox.Texts()) > 0 })
+	etcd := Dial(t, c.Endpoints())
+	Await(t, 30*time.Second, "every event of the job is reported", func() bool {
+		events, err := etcd.Get(t.Context(), Prefix+"/events/none/", clientv3.WithPrefix())
+		told, err2 := etcd.Get(t.Context(), Prefix+"/told/none")
+		if err != nil || err2 != nil || len(events.Kvs) == 0 || len(told.Kvs) == 0 {
+			return false
+		}
+		var state job.NotifyState
+		if err := json.Unmarshal(told.Kvs[0].Value, &state); err != nil {
+			t.Fatal(err)
+		}
+		return !slices.ContainsFunc(events.Kvs, func(kv *mvccpb.KeyValue) bool { return kv.ModRevision > state.UpTo })
+	})
 	if texts := inbox.Texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "rota: job none missed ") {
 		t.Errorf("two weeks of downtime sent %q, want one message", texts)
 	}

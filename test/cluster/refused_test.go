@@ -16,9 +16,9 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestRefusedRequestsStarveNobody sends more than 10,000 requests with a wrong token each second to the only replica, with pauses. It compares
-// the lateness of runs with and without the flood: each slot runs. It also pauses all jobs: the flood then does not change the
-// revision of the store. The log gets only a few lines.
+// TestRefusedRequestsStarveNobody sends more than 10,000 requests with a wrong token each second to the only replica, with pauses.
+// It compares the lateness of runs with and without the flood: each slot runs. It also pauses all jobs: the flood then does not
+// change the revision of the store. The log gets only a few lines.
 func TestRefusedRequestsStarveNobody(t *testing.T) {
 	row(t)
 	const (

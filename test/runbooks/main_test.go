@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
+
+	"github.com/rota-scheduler/rota/test/cluster"
 )
 
 // Variables of the environment of this test binary.
@@ -79,13 +80,8 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(scratch)
-	if binary = os.Getenv("ROTA_TEST_BINARY"); binary == "" {
-		binary = filepath.Join(scratch, "rota")
-		build := exec.Command("go", "build", "-o", binary, "github.com/rota-scheduler/rota/cmd/rota")
-		build.Stdout, build.Stderr = os.Stdout, os.Stderr
-		if err := build.Run(); err != nil {
-			return 1, fmt.Errorf("build rota: %w", err)
-		}
+	if binary, err = cluster.Program(scratch); err != nil {
+		return 1, err
 	}
 	remove, err := prepare()
 	if err != nil {

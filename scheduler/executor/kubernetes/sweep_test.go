@@ -73,8 +73,11 @@ func abandon(t *testing.T, s *server, e *kubernetes.Executor, req executor.Reque
 			t.Errorf("got %+v", o)
 		}
 	})
-	for s.count() == before {
-		time.Sleep(time.Millisecond)
+	for begun := time.Now(); s.count() == before; time.Sleep(time.Millisecond) {
+		if time.Since(begun) > 30*time.Second {
+			t.Error("no Job was created within 30 s")
+			break
+		}
 	}
 	lose(executor.ErrFenced)
 }
