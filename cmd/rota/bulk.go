@@ -8,79 +8,13 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
-	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/spf13/cobra"
 )
-
-// bulkFlags are the flags of commands that change all jobs or runs of a selector.
-type bulkFlags struct {
-	selector string
-	since    string
-	states   []string
-	yes      bool
-}
-
-func (b *bulkFlags) add(cmd *cobra.Command) {
-	addSelector(cmd, &b.selector)
-	cmd.Flags().BoolVar(&b.yes, "yes", false, "with -l: do not ask")
-}
-
-// addRuns adds the flags that select runs. The states are those that the command selects without --state.
-func (b *bulkFlags) addRuns(cmd *cobra.Command, states []job.State) {
-	b.add(cmd)
-	cmd.Flags().StringVar(&b.since, "since", "", "with -l: only slots since a time, or since a span ago (24h, 7d)")
-	var names []string
-	for _, s := range states {
-		names = append(names, string(s))
-	}
-	cmd.Flags().StringSliceVar(&b.states, "state", names, "with -l: only runs in this state; may be repeated")
-}
-
-// args checks the arguments: either a name, or a selector.
-func (b *bulkFlags) args(one cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if b.selector == "" {
-			for _, flag := range []string{"since", "state", "yes"} {
-				if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
-					return usagef("%s: --%s needs a selector: -l team=a", cmd.Name(), flag)
-				}
-			}
-			return one(cmd, args)
-		}
-		if len(args) > 0 {
-			return usagef("%s: give either one name or a selector", cmd.Name())
-		}
-		return nil
-	}
-}
-
-// runs returns the runs that the flags select, latest first, and all runs of the selected jobs in that time.
-func (b *bulkFlags) runs(ctx context.Context, c *cli, cl *client.Client) (selected, all []api.RunView, err error) {
-	f, err := c.runFilter(nil, b.states, b.since, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	want := map[job.State]bool{}
-	for _, s := range f.States {
-		want[s] = true
-	}
-	f.Selector, f.States = b.selector, nil
-	if all, _, err = collect(ctx, cl, f, 0); err != nil {
-		return nil, nil, err
-	}
-	for _, r := range all {
-		if want[r.State] {
-			selected = append(selected, r)
-		}
-	}
-	return selected, all, nil
-}
 
 // bulk is one change of many jobs or runs.
 type bulk struct {
 	verb, done string // "retry", "retried"
 	noun       string // "run" or "job"
-	selector   string
+	of         string // which of them, such as " with labels team=a"; empty: all
 	targets    []target
 	do         func(ctx context.Context, name string) error // one change, guarded on its own
 }
@@ -112,7 +46,7 @@ func (c *cli) bulk(ctx context.Context, b *bulk, yes bool) error {
 	if n == 0 {
 		return c.print(
 			bulkResult{[]string{}, []bulkFailure{}},
-			func(p *page) { p.line("no %ss to %s with labels %s", b.noun, b.verb, b.selector) },
+			func(p *page) { p.line("no %ss to %s%s", b.noun, b.verb, b.of) },
 		)
 	}
 	what := counted(n, b.noun)

@@ -20,18 +20,21 @@ func newCancelCommand(c *cli) *cobra.Command {
 		many    bulkFlags
 	)
 	cmd := &cobra.Command{
-		Use:   "cancel RUN | JOB | -l SELECTOR",
+		Use:   "cancel RUN | JOB | [JOB] --state STATE | -l SELECTOR",
 		Short: "Cancel runs",
-		Long: `Cancel a run, or the runs of all jobs with some labels. A job stands for its latest run that has not ended. A
-pending run ends at once. A started run ends after its worker has stopped it. With --wait, wait for that, and fail if
-the run ended in another state before.`,
-		Example:           "  rota cancel nightly-backup/2026-01-31T02:30:00Z --wait",
+		Long: `Cancel a run. A job stands for its latest run that has not ended. A pending run ends at once. A started run ends after
+its worker has stopped it. With --wait, wait for that, and fail if the run ended in another state before.
+
+With -l, --state or --since, cancel all such runs: of one job if it is given, of all jobs otherwise. The command lists the
+runs and asks.`,
+		Example: `  rota cancel nightly-backup/2026-01-31T02:30:00Z --wait
+  rota cancel charge --state pending --yes
+  rota cancel -l team=billing --state running --yes`,
 		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,
-		RunE: c.changing(c.withRun(active, func(ctx context.Context, cl *client.Client, args []string) error {
-			if many.selector != "" {
-				return c.cancelAll(ctx, cl, &many, reason)
-			}
+		RunE: many.either(c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+			return c.cancelAll(ctx, cl, &many, args, reason)
+		}), c.changing(c.withRun(active, func(ctx context.Context, cl *client.Client, args []string) error {
 			r, err := cancelRun(ctx, cl, args[0], reason)
 			if err != nil {
 				return err
@@ -52,7 +55,7 @@ the run ended in another state before.`,
 				return fmt.Errorf("run %s ended before it was canceled: it is %s", r.Ref, r.State)
 			}
 			return err
-		})),
+		}))),
 	}
 	many.addRuns(cmd, []job.State{job.Pending, job.Armed, job.Running})
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run has ended")
@@ -62,12 +65,16 @@ the run ended in another state before.`,
 }
 
 // cancelAll cancels the selected runs.
-func (c *cli) cancelAll(ctx context.Context, cl *client.Client, many *bulkFlags, reason string) error {
-	runs, _, err := many.runs(ctx, c, cl)
+func (c *cli) cancelAll(ctx context.Context, cl *client.Client, many *bulkFlags, args []string, reason string) error {
+	f, err := many.filter(c, args)
 	if err != nil {
 		return err
 	}
-	b := &bulk{verb: "cancel", done: "canceled", noun: "run", selector: many.selector}
+	runs, err := allRuns(ctx, cl, f)
+	if err != nil {
+		return err
+	}
+	b := &bulk{verb: "cancel", done: "canceled", noun: "run", of: many.of(args)}
 	for i := range runs {
 		if r := &runs[i]; r.Cancel == nil && !r.State.Terminal() {
 			b.targets = append(b.targets, target{r.Ref, string(r.State)})

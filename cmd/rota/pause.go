@@ -58,7 +58,7 @@ func newSwitchCommand(c *cli, cmd *cobra.Command, done string, applies func(*api
 			if err != nil {
 				return err
 			}
-			b := &bulk{verb: cmd.Name(), done: done, noun: "job", selector: many.selector}
+			b := &bulk{verb: cmd.Name(), done: done, noun: "job", of: many.of(args)}
 			for i := range jobs {
 				if applies(&jobs[i]) {
 					b.targets = append(b.targets, target{jobs[i].Name, labelsText(jobs[i].Spec.Labels)})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -14,7 +15,7 @@ func newRetryCommand(c *cli) *cobra.Command {
 	var many bulkFlags
 	var resume bool
 	cmd := &cobra.Command{
-		Use:   "retry RUN | JOB | -l SELECTOR",
+		Use:   "retry RUN | JOB | [JOB] --state STATE | -l SELECTOR",
 		Short: "Repeat runs that have ended",
 		Long: `Create a new run that repeats an ended one, and print its name. A job stands for its latest run that has
 ended. The old run does not change. With --wait, wait for the end and exit with the job's code.
@@ -22,15 +23,17 @@ ended. The old run does not change. With --wait, wait for the end and exit with 
 With --resume, continue a workflow from a failed step. The step runs again, and so do the steps behind it that did not run
 because of it, all under one new id. Steps that succeeded do not run again; their outputs are used.
 
-With -l, repeat the failed runs of all jobs with some labels. Of a run on every worker, the failed copies are repeated. A run
-that was repeated already is left out, so the same command can be given again after an interruption.`,
-		Example:           "  rota retry nightly-backup/2026-01-31T02:30:00Z",
+With -l, --state or --since, repeat all such runs that failed: of one job if it is given, of all jobs otherwise. The command
+lists the runs and asks. Of a run on every worker, the failed copies are repeated. A run that was repeated already is left out,
+so the same command can be given again after an interruption.`,
+		Example: `  rota retry nightly-backup/2026-01-31T02:30:00Z
+  rota retry charge --since 24h --yes
+  rota retry -l team=billing --state lost --yes`,
 		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,
-		RunE: c.changing(c.withRun(ended, func(ctx context.Context, cl *client.Client, args []string) error {
-			if many.selector != "" {
-				return c.retryAll(ctx, cl, &many)
-			}
+		RunE: many.either(c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+			return c.retryAll(ctx, cl, &many, args)
+		}), c.changing(c.withRun(ended, func(ctx context.Context, cl *client.Client, args []string) error {
 			again := cl.Retry
 			if resume {
 				again = cl.Resume
@@ -40,7 +43,7 @@ that was repeated already is left out, so the same command can be given again af
 				return err
 			}
 			return c.submitted(ctx, cl, r, wait)
-		})),
+		}))),
 	}
 	wait.add(cmd)
 	cmd.Flags().BoolVar(&resume, "resume", false, "also run the steps again that did not run because of this run")
@@ -50,12 +53,18 @@ that was repeated already is left out, so the same command can be given again af
 
 // retryAll repeats each selected run that has ended and was not repeated yet. The key of a repetition names the run, so two
 // commands at the same time repeat it once.
-func (c *cli) retryAll(ctx context.Context, cl *client.Client, many *bulkFlags) error {
-	runs, all, err := many.runs(ctx, c, cl)
+func (c *cli) retryAll(ctx context.Context, cl *client.Client, many *bulkFlags, args []string) error {
+	f, err := many.filter(c, args)
 	if err != nil {
 		return err
 	}
-	b := &bulk{verb: "retry", done: "retried", noun: "run", selector: many.selector, targets: toRepeat(runs, all)}
+	states := f.States
+	f.States = nil // a repetition may have any state
+	all, err := allRuns(ctx, cl, f)
+	if err != nil {
+		return err
+	}
+	b := &bulk{verb: "retry", done: "retried", noun: "run", of: many.of(args), targets: toRepeat(all, states)}
 	b.do = func(ctx context.Context, name string) error {
 		_, _, err := cl.RetryOnce(ctx, name, "retry of "+name)
 		return err
@@ -63,15 +72,15 @@ func (c *cli) retryAll(ctx context.Context, cl *client.Client, many *bulkFlags) 
 	return c.bulk(ctx, b, many.yes)
 }
 
-// toRepeat returns the runs that have ended and were not repeated yet, according to all runs. Of a run on every worker, only the
-// copies are repeated: those that succeeded must not run again.
-func toRepeat(runs, all []api.RunView) (list []target) {
+// toRepeat returns the runs in one of the states that have ended and were not repeated yet. all has all runs, in any state. Of a
+// run on every worker, only the copies are repeated: those that succeeded must not run again.
+func toRepeat(all []api.RunView, states []job.State) (list []target) {
 	repeated := map[string]bool{}
 	for i := range all {
 		repeated[all[i].RetryOf] = true
 	}
-	for i := range runs {
-		if r := &runs[i]; r.State.Terminal() && r.Copies == nil && !repeated[r.Ref] {
+	for i := range all {
+		if r := &all[i]; slices.Contains(states, r.State) && r.State.Terminal() && r.Copies == nil && !repeated[r.Ref] {
 			list = append(list, target{r.Ref, string(r.State) + "  " + r.Reason})
 		}
 	}

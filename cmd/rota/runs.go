@@ -66,8 +66,7 @@ func newRunsCommand(c *cli) *cobra.Command {
 	flags.IntVar(&limit, "limit", 50, "maximum number of runs; 0 for all")
 	addSelector(cmd, &selector)
 	addWatch(cmd, &watch)
-	// This cannot fail: the flag exists.
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
+	completeStates(cmd)
 	return cmd
 }
 
@@ -88,7 +87,11 @@ func (c *cli) runFilter(args, states []string, since string, limit int) (client.
 	for _, s := range states {
 		state := job.State(strings.ReplaceAll(strings.TrimSpace(s), "-", "_"))
 		if !state.Valid() {
-			return f, usagef("--state %q: use %s", s, strings.Join(stateNames(), ", "))
+			wrong := usageError{fmt.Sprintf("--state %q: use %s", s, strings.Join(stateNames(), ", ")), ""}
+			if likely, ok := likelyStates[strings.ToLower(string(state))]; ok {
+				wrong.hint = fmt.Sprintf("did you mean %s?", likely)
+			}
+			return f, wrong
 		}
 		if !slices.Contains(f.States, state) {
 			f.States = append(f.States, state)
@@ -113,6 +116,19 @@ func (c *cli) sinceTime(since string) (string, error) {
 		return "", usageError{msg, "write it as 24h, 7d, today or 2026-01-31T02:30:00Z"}
 	}
 	return t.UTC().Format(time.RFC3339Nano), nil
+}
+
+// completeStates completes the values of a command's flag --state.
+func completeStates(cmd *cobra.Command) {
+	// This cannot fail: the flag exists.
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// likelyStates has words of other tools for states.
+var likelyStates = map[string]job.State{
+	"waiting": job.Pending, "queued": job.Pending, "active": job.Running, "started": job.Running, "success": job.Succeeded,
+	"completed": job.Succeeded, "failure": job.Failed, "error": job.Failed, "timeout": job.TimedOut, "cancelled": job.Canceled,
+	"missed": job.Skipped,
 }
 
 func stateNames() []string {
