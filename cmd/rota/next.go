@@ -21,34 +21,41 @@ type nextFlags struct {
 	every    time.Duration
 	gap      string
 	fold     string
+	selector string
 	n        int
 }
 
 func newNextCommand(c *cli) *cobra.Command {
 	var f nextFlags
 	cmd := &cobra.Command{
-		Use:   `next JOB|"EXPR"`,
-		Short: "Show the next slots of a job or an expression",
-		Long: `List the next slots. rota computes the slots of an expression, or of a job in a file (--file), on this machine. For the
-name of a job it asks the cluster. It warns of clock changes that move, drop or double a slot, and of an expression
-that never fires.`,
-		Example: `  rota next "30 2 * * *" --timezone Europe/Berlin --from 2026-03-28 -n 3
+		Use:   `next [JOB|"EXPR"]`,
+		Short: "Show the next slots of all jobs, of a job or of an expression",
+		Long: `List the next slots. Without an argument, list those of all jobs in the order of time. rota computes the slots of an
+expression, or of jobs in a file (--file), on this machine. For the name of a job it asks the cluster. It warns of clock changes
+that move, drop or double a slot, and of an expression that never fires.`,
+		Example: `  rota next -l team=billing -n 20
+  rota next "30 2 * * *" --timezone Europe/Berlin --from 2026-03-28 -n 3
   rota next --every 90s
   rota next nightly-backup`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError{fmt.Sprintf("%s: unexpected argument %q", cmd.Name(), args[1]), "put an expression in quotes"}
 			}
-			if len(args) == 0 && !cmd.Flags().Changed("every") {
-				return usagef("%s: JOB, an expression or --every is missing", cmd.Name())
+			if f.selector != "" && (len(args) > 0 || f.every != 0) {
+				return usagef("%s: a selector is for many jobs; give either it, a job or an expression", cmd.Name())
 			}
 			return nil
 		},
 		ValidArgsFunction: c.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.n < 1 || f.n > mostNext {
+				return usagef("-n %d: use 1 to %d", f.n, mostNext)
+			}
 			arg := ""
 			if len(args) > 0 {
 				arg = args[0]
+			} else if !cmd.Flags().Changed("every") {
+				return c.nextOfAll(cmd.Context(), f)
 			}
 			view, zone, err := c.next(cmd.Context(), arg, f)
 			if err != nil {
@@ -58,7 +65,8 @@ that never fires.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.file, "file", "", "read the job from this job file, without a cluster")
+	addSelector(cmd, &f.selector)
+	flags.StringVar(&f.file, "file", "", "read the jobs from this job file, without a cluster")
 	flags.StringVar(&f.timezone, "timezone", "", "IANA time zone of the expression (default UTC)")
 	flags.StringVar(&f.from, "from", "", "slots strictly after this time (default now)")
 	flags.DurationVar(&f.every, "every", 0, "fixed interval, instead of an expression")
@@ -68,12 +76,11 @@ that never fires.`,
 	return cmd
 }
 
+// mostNext is the largest number of slots that next shows.
+const mostNext = 1000
+
 // next returns the slots and the zone in which to show them.
 func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, *time.Location, error) {
-	const most = 1000
-	if f.n < 1 || f.n > most {
-		return api.NextView{}, nil, usagef("-n %d: use 1 to %d", f.n, most)
-	}
 	isExpr := isExpression(arg)
 	if own := f.timezone != "" || f.gap != "" || f.fold != "" || f.every != 0; own && arg != "" && !isExpr {
 		return api.NextView{}, nil, usagef("--timezone, --gap, --fold and --every belong to an expression; job %s has its own", arg)
@@ -201,11 +208,15 @@ func writeNext(p *page, view api.NextView, zone *time.Location) {
 	if len(view.Slots) > 0 {
 		rows := [][]any{{"SLOT", "UTC", "IN"}}
 		for _, slot := range view.Slots {
-			rows = append(rows, []any{slot.In(zone).Format("Mon 2006-01-02 15:04:05 MST"), job.SlotID(slot), relative(slot, p.now)})
+			rows = append(rows, slotRow(p, slot, zone))
 		}
 		p.table(rows)
 	}
 	for _, n := range view.Notes {
 		p.line("note: %s", n)
 	}
+}
+
+func slotRow(p *page, slot time.Time, zone *time.Location) []any {
+	return []any{slot.In(zone).Format("Mon 2006-01-02 15:04:05 MST"), job.SlotID(slot), relative(slot, p.now)}
 }
