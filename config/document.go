@@ -91,11 +91,15 @@ func where(err error, text []byte) (line, col int, msg string) {
 // syntaxHint returns a hint for a mistake that people often make in YAML.
 func syntaxHint(src *source, line int, msg string) string {
 	lines := strings.Split(string(src.text), "\n")
-	text := ""
+	text, before := "", ""
 	if 0 < line && line <= len(lines) {
-		text = lines[line-1]
+		text, before = lines[line-1], lines[max(0, line-2)]
 	}
 	switch {
+	case unitSection.MatchString(lines[0]):
+		return "for a unit of systemd, use `rota import systemd FILE`"
+	case strings.Contains(msg, "mapping values are not allowed") && noSpace.MatchString(before):
+		return "a space is missing after the colon of the line before"
 	case strings.Contains(text[:len(text)-len(strings.TrimLeft(text, " \t"))], "\t"):
 		return "indent with spaces: YAML does not allow tabs"
 	case strings.Contains(msg, "mapping values are not allowed"):
@@ -116,6 +120,11 @@ func syntaxHint(src *source, line int, msg string) string {
 	}
 	return "check the quotes, brackets and indentation of this line and of the one before"
 }
+
+var (
+	unitSection = regexp.MustCompile(`^\[[A-Z][A-Za-z]+\]\s*$`) // such as [Timer]
+	noSpace     = regexp.MustCompile(`^\s*\w+:[^\s/]`)          // such as schedule:"@daily"; a URL has a slash
+)
 
 // unquotedStart matches the first characters of a value that needs quotes in YAML. The other two match the whole value. Outside
 // of brackets it ends at a comment or at the end of the line, inside of brackets at a comma or the closing bracket.

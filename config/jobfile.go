@@ -15,6 +15,9 @@ var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers", "ca
 
 // document reads one YAML document. Each document is a job file of its own.
 func (l *loader) document(r *reader, root *yaml.Node) {
+	if r.foreign(root) {
+		return
+	}
 	var defaults, jobs, limits, notifiers, calendars, hooks *yaml.Node
 	ok := r.pairs(root, "a job file", func(key, value *yaml.Node) {
 		switch key.Value {
@@ -46,7 +49,7 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 				r.fail(key, "add limits below it, or remove it", "limits has no value")
 			}
 		default:
-			r.unknownTop(key)
+			r.unknownTop(key, value)
 		}
 	})
 	if !ok {
@@ -72,13 +75,22 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 	case jobs == nil && limits == nil && notifiers == nil && calendars == nil && hooks == nil:
 		r.fail(root, "add jobs:, limits:, notifiers:, calendars: or hooks:, or write jobs: {} for none", "job file has no jobs")
 	case jobs != nil && !isNull(jobs):
+		if jobs.Kind == yaml.SequenceNode {
+			r.fail(jobs, "write a name and a colon in place of each dash: backup: {every: 1h, shell: ./backup}",
+				"jobs must be a mapping, not a list")
+			return
+		}
 		r.pairs(jobs, "jobs", func(key, value *yaml.Node) { l.job(r, key, value, defaults) })
 	}
 }
 
-func (r *reader) unknownTop(key *yaml.Node) {
-	if slices.Contains(jobKeys.names(), key.Value) {
+func (r *reader) unknownTop(key, value *yaml.Node) {
+	switch {
+	case slices.Contains(jobKeys.names(), key.Value):
 		r.fail(key, "indent it below jobs: and the job's name", "key %s belongs to a job", quote(key.Value))
+		return
+	case slices.ContainsFunc(jobKeys.names(), func(k string) bool { return child(value, k) != nil }):
+		r.fail(key, "indent it below jobs:", "job %s does not stand below jobs", quote(key.Value))
 		return
 	}
 	r.unknown(key, "a job file", topKeys)

@@ -142,7 +142,10 @@ func readKeys[T any](r *reader, n *yaml.Node, what, prefix string, t table[T], u
 			}
 			switch {
 			case !isNull(value):
+				outer := r.example
+				r.example = key.Value + ": " + t[i].Example
 				t[i].read(r, value, prefix+key.Value, to)
+				r.example = outer
 			case !r.src.json:
 				r.fail(key, "give it one or remove the key", "%s has no value", prefix+key.Value)
 			}

@@ -13,6 +13,8 @@ type reader struct {
 	src *source
 	c   *collector
 
+	example string // of the key that is read, as YAML on one line; empty outside of keys
+
 	params  []use // the templates of the job that is read which name a parameter; use.job is the parameter
 	outputs []use // the templates of the job that is read which name the output of a parent; use.job is the parent
 }
@@ -75,7 +77,11 @@ func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || isNull(key) || !r.plainTag(key, "key") {
-			r.fail(key, "write a name before the colon", "key in %s must be a word", what)
+			hint := "write a name before the colon"
+			if key.Kind == yaml.MappingNode && key.Style&yaml.FlowStyle != 0 { // {{ .Name }}: of Helm or Jinja
+				hint = "if this file is a template, render it first"
+			}
+			r.fail(key, hint, "key in %s must be a word", what)
 			continue
 		}
 		if line, ok := lines[key.Value]; ok {
@@ -111,7 +117,15 @@ func (r *reader) items(n *yaml.Node, what string, single bool, do func(i int, n 
 }
 
 func (r *reader) wrongType(n *yaml.Node, what, want string) {
-	r.fail(n, "write "+want, "%s must be %s, not %s", what, want, r.kindOf(n))
+	hint := "write " + want
+	switch {
+	case strings.HasPrefix(want, "a mapping") && strings.Contains(r.example, ": {"),
+		strings.HasPrefix(want, "a list") && strings.Contains(r.example, ": ["):
+		hint += ", such as " + r.example
+	case n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) == 1 && n.Content[0].Kind == yaml.MappingNode:
+		hint = "remove the dash before its keys"
+	}
+	r.fail(n, hint, "%s must be %s, not %s", what, want, r.kindOf(n))
 }
 
 // badName reports an error of job.CheckName. The text after ": use " in that error becomes the hint.

@@ -205,6 +205,9 @@ func (r *reader) instant(n *yaml.Node, what string) time.Time {
 		hint := "such as 2026-12-24T18:00:00Z"
 		if _, err := time.Parse("2006-01-02T15:04:05", s); err == nil {
 			hint = fmt.Sprintf("add the zone: %sZ for UTC, or an offset such as %s+01:00", s, s)
+		} else if daily, err := time.Parse("15:04", s); err == nil {
+			hint = fmt.Sprintf("for each day write schedule: \"%d %d * * *\"; an instant is such as 2026-12-24T18:00:00Z",
+				daily.Minute(), daily.Hour())
 		}
 		r.fail(n, hint, "%s %s is not an RFC 3339 time", what, quote(s))
 		return time.Time{}
