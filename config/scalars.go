@@ -129,7 +129,7 @@ func (r *reader) duration(n *yaml.Node, what string, low, high time.Duration) ti
 	}
 	d, err := time.ParseDuration(s)
 	switch {
-	case n.Tag == "!!int" || n.Tag == "!!float" && err != nil:
+	case n.Tag == "!!int" && d != 0 || (n.Tag == "!!int" || n.Tag == "!!float") && err != nil:
 		r.fail(n, fmt.Sprintf("for seconds write %ss; the units are ms, s, m and h", abbreviate(s)), "%s %s has no unit", what, quote(s))
 	case err != nil:
 		r.fail(n, durationHint(s), "%s %s is not a duration", what, quote(s))
