@@ -17,21 +17,27 @@ import (
 func newJobsCommand(c *cli) *cobra.Command {
 	var (
 		selector string
+		states   []string
 		watch    bool
 	)
 	cmd := &cobra.Command{
 		Use:     "jobs",
 		Short:   "List jobs",
-		Example: "  rota jobs -l team=billing -o wide\n  rota jobs --watch",
+		Example: "  rota jobs -l team=billing -o wide\n  rota jobs --state failed,lost\n  rota jobs --watch",
 		Args:    takes(),
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, _ []string) error {
+			for _, s := range states {
+				if !slices.Contains(shownStates(), s) {
+					return usagef("--state %q: use %s", s, strings.Join(shownStates(), ", "))
+				}
+			}
 			read := func() ([]api.JobView, map[string]bool, error) {
 				jobs, err := cl.SelectJobs(ctx, selector)
-				if err != nil || !c.forPeople() {
+				if err != nil || !c.forPeople() && len(states) == 0 {
 					return jobs, nil, err
 				}
 				running, err := runningJobs(ctx, cl, "")
-				return jobs, running, err
+				return inStates(jobs, running, states), running, err
 			}
 			if watch {
 				return c.watchList(ctx, "deleted", func(p *page) ([]any, []watchedRow, error) {
@@ -46,17 +52,45 @@ func newJobsCommand(c *cli) *cobra.Command {
 			}
 			list := api.JobList{Jobs: append([]api.JobView{}, jobs...)} // never null in JSON
 			return c.print(list, func(p *page) {
-				if len(jobs) == 0 && selector != "" {
+				switch {
+				case len(jobs) > 0 || selector == "" && len(states) == 0:
+					writeJobs(p, jobs, running)
+				case len(states) > 0:
+					p.line("no jobs in state %s", strings.Join(states, ", "))
+				default:
 					p.line("no jobs with labels %s", selector)
-					return
 				}
-				writeJobs(p, jobs, running)
 			})
 		}),
 	}
 	addSelector(cmd, &selector)
+	cmd.Flags().StringSliceVar(&states, "state", nil, "only jobs whose STATE is this; may be repeated")
 	addWatch(cmd, &watch)
+	// This cannot fail: the flag exists.
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(shownStates(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// shownStates lists the words of stateOf.
+func shownStates() []string {
+	states := []string{"paused", "running", "new", "ok"}
+	for _, s := range job.States() {
+		if s.Terminal() && s != job.Succeeded {
+			states = append(states, string(s))
+		}
+	}
+	return states
+}
+
+// inStates returns the jobs that are in one of the states; all jobs if states is empty.
+func inStates(jobs []api.JobView, running map[string]bool, states []string) []api.JobView {
+	if len(states) == 0 {
+		return jobs
+	}
+	return slices.DeleteFunc(jobs, func(v api.JobView) bool {
+		state, _ := stateOf(&v, running[v.Job.Name])
+		return !slices.Contains(states, state)
+	})
 }
 
 // addSelector adds the flag that selects jobs by their labels.
