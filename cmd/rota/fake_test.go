@@ -127,7 +127,13 @@ func (f *fakeCluster) Jobs(context.Context) ([]api.JobView, error) {
 	defer f.mu.Unlock()
 	var jobs []api.JobView
 	for _, name := range slices.Sorted(maps.Keys(f.jobs)) {
-		jobs = append(jobs, f.jobs[name])
+		v := f.jobs[name]
+		for _, r := range f.runs {
+			if r.Job == name && !r.State.Terminal() {
+				v.Active = append(v.Active, r.Name())
+			}
+		}
+		jobs = append(jobs, v)
 	}
 	return jobs, nil
 }

@@ -20,6 +20,9 @@ func (f *fakeCluster) step(r job.Run) job.Run {
 	switch {
 	case r.State == job.Pending && r.Due.After(now), r.State.Terminal():
 		return r
+	case r.Job == "stuck":
+		r.Reason = "no worker accepts it"
+		return r
 	case r.State == job.Pending:
 		r, err = r.Assign(&job.Worker{Name: "w1"})
 	case r.State == job.Armed:

@@ -9,16 +9,24 @@ import (
 	"testing"
 )
 
-// TestEveryBugHasItsTest reads test/tables/bugs.md: each command must name tests that exist in its packages.
+// TestEveryBugHasItsTest reads test/tables/bugs.md and operator.md: each command must name tests that exist in its packages.
 func TestEveryBugHasItsTest(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "test/tables/bugs.md"))
+	for page, least := range map[string]int{"bugs.md": 150, "operator.md": 17} {
+		t.Run(page, func(t *testing.T) { commandsNameTests(t, page, least) })
+	}
+}
+
+// commandsNameTests checks the commands of a page in test/tables.
+func commandsNameTests(t *testing.T, page string, least int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "test/tables", page))
 	if err != nil {
 		t.Fatal(err)
 	}
 	tests := declaredTests(t)
 	commands := regexp.MustCompile("`(?:ROTA_FAULTS=1 )?go test ([^`]*?) -run '?([^`' ]+)'?`").FindAllStringSubmatch(string(text), -1)
-	if len(commands) < 150 {
-		t.Errorf("bugs.md has %d commands, want at least 150", len(commands))
+	if len(commands) < least {
+		t.Errorf("%s has %d commands, want at least %d", page, len(commands), least)
 	}
 	for _, c := range commands {
 		dirs := strings.Fields(strings.ReplaceAll(c[1], "./", ""))
@@ -30,7 +38,7 @@ func TestEveryBugHasItsTest(t *testing.T) {
 				found = found || pattern.MatchString(test) && slices.ContainsFunc(places, func(d declared) bool { return slices.Contains(dirs, d.dir) })
 			}
 			if !found {
-				t.Errorf("bugs.md: no test in %s matches %s", c[1], name)
+				t.Errorf("%s: no test in %s matches %s", page, c[1], name)
 			}
 		}
 	}
