@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRootsOfAWorkflowHaveOneSchedule reads two jobs that start one workflow, with a difference in each key that decides about slots.
+// TestRootsOfAWorkflowHaveOneSchedule reads two jobs that start one workflow and differ in a key that decides about slots.
 func TestRootsOfAWorkflowHaveOneSchedule(t *testing.T) {
 	const calendars = "calendars: {nyse: {weekdays: [mon-fri]}, work: {weekdays: [mon-sat]}}\n"
 	for key, c := range map[string]struct{ load, stock string }{

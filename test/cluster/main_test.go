@@ -54,7 +54,7 @@ func slow(t *testing.T) {
 func again(t *testing.T) {
 	t.Helper()
 	again := fmt.Sprintf("ROTA_FAULTS=1 ROTA_TEST_SEED=%d", seed(t))
-	for _, name := range []string{"ROTA_TEST_SECONDS", "ROTA_CI_FULL", "ROTA_TAKEOVERS", "ROTA_TAKEOVER_RATE"} {
+	for _, name := range []string{"ROTA_TEST_SECONDS", "ROTA_CI_FULL", "ROTA_TAKEOVERS", "ROTA_TAKEOVER_RATE", "ROTA_WORKFLOW_ROUNDS"} {
 		if value := os.Getenv(name); value != "" {
 			again += " " + name + "=" + value
 		}

@@ -98,8 +98,13 @@ func (c *Cluster) AddWorker(name string, flags ...string) *Node {
 func (n *Node) StartVia(endpoint string) {
 	n.t.Helper()
 	n.Terminate()
-	n.Args = slices.DeleteFunc(n.Args, func(arg string) bool { return strings.HasPrefix(arg, "--etcd-endpoints=") })
-	n.Args = append(n.Args, "--etcd-endpoints="+endpoint)
+	n.reachVia(endpoint)
 	n.Start()
 	n.WaitReady()
+}
+
+// reachVia lets the next process of the node reach etcd at another endpoint.
+func (n *Node) reachVia(endpoint string) {
+	n.Args = slices.DeleteFunc(n.Args, func(arg string) bool { return strings.HasPrefix(arg, "--etcd-endpoints=") })
+	n.Args = append(n.Args, "--etcd-endpoints="+endpoint)
 }
