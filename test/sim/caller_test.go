@@ -117,7 +117,7 @@ func (c *caller) submit(ctx context.Context, d dice) error {
 func (c *caller) cancel(ctx context.Context, d dice) error {
 	var live []job.Run
 	for _, r := range c.world.recorder.live() {
-		if r.Job == asked || r.Job == edited || r.Job == everywhere || strings.HasPrefix(r.Job, "replace") {
+		if r.Job == asked || r.Job == edited || r.Job == everywhere || strings.HasPrefix(r.Job, "replace") || strings.HasPrefix(r.Job, cancelable) {
 			live = append(live, r)
 		}
 	}

@@ -81,7 +81,7 @@ func missingEffects(total *tally) (list []string) {
 	for _, h := range harms {
 		list = append(list, "fault: "+h.name)
 	}
-	list = slices.Concat(list, consequences, armed, guarded)
+	list = slices.Concat(list, consequences, armed, guarded, staged)
 	return slices.DeleteFunc(list, func(what string) bool { return total.of(what) > 0 })
 }
 

@@ -48,10 +48,10 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	m.awake(context.Background())
 	o, ended := exec.Interrupted(ctx, &req, time.Now())
 	if !ended {
-		o = job.Outcome{State: job.Succeeded, At: time.Now()}
+		o = job.Outcome{State: job.Succeeded, At: time.Now(), Outputs: outputs(&req.Run)}
 		if d.chance(how.failing) {
 			p.world.tally.add("attempt failed")
-			o = job.Outcome{State: job.Failed, At: time.Now(), Reason: "as the seed says", Retry: d.chance(0.8)}
+			o.State, o.Reason, o.Retry = job.Failed, "as the seed says", d.chance(0.8)
 		}
 	}
 	p.world.ledger.end(e, o.State == job.Succeeded)
@@ -85,8 +85,9 @@ type work struct {
 type execution struct {
 	history.Effect
 	process *process
-	told    time.Time // when its context ended; zero: it has not
-	over    time.Time // when it ended in any way; zero: it has not
+	inputs  map[string]map[string]string // what it got from the runs that its run follows
+	told    time.Time                    // when its context ended; zero: it has not
+	over    time.Time                    // when it ended in any way; zero: it has not
 }
 
 // ledger has the executions that the targets of all jobs saw. It is not a part of rota.
@@ -96,7 +97,7 @@ type ledger struct {
 }
 
 func (l *ledger) begin(p *process, req *exec.Request) *execution {
-	e := &execution{process: p, Effect: history.Effect{
+	e := &execution{process: p, inputs: req.Inputs, Effect: history.Effect{
 		Job: req.Run.Job, Run: req.Run.Name(), Attempt: req.Run.Attempt, Token: req.Run.Token, Key: req.Run.IdempotencyKey(), Arrived: time.Now(),
 	}}
 	l.mu.Lock()

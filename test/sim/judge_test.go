@@ -64,7 +64,7 @@ func (w *world) unsettled() (left []string) {
 			left = append(left, fmt.Sprintf("job %s: slot %v is not decided", j.Name, next))
 		}
 	}
-	return left
+	return append(left, w.undecidedSteps()...)
 }
 
 // judge compares the records with the promises.
@@ -95,6 +95,7 @@ func (w *world) judge() {
 		w.suspect(found.What)
 	}
 	w.judgeOverlap(executions)
+	w.judgeInputs(executions)
 	w.judgeLimits(executions)
 	for _, name := range w.caller.accepted {
 		if _, ended := w.recorder.became(name); !ended {

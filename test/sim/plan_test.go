@@ -122,6 +122,7 @@ func (p *plan) minutes(d dice) {
 		p.add(own, everywhere, history.Job{Spec: spec, MayFail: true}, work{least: time.Millisecond, most: 2 * second, failing: 0.05})
 	}
 	p.add(d, edited, history.Job{Spec: job.Spec{Every: job.Duration(5 * second)}, Edited: true, MayFail: true}, quick)
+	p.workflows()
 }
 
 // Jobs that callers change.
