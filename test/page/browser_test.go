@@ -21,6 +21,8 @@ type browser struct {
 	t       *testing.T
 	ctx     context.Context
 	console *console
+
+	reported map[string]string // what the inspection has found, with the first page that has it
 }
 
 var once sync.Once
@@ -37,13 +39,14 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 		once.Do(func() { fmt.Fprintln(os.Stderr, "test/page: SKIPPED, since "+missing) })
 		t.Skip(missing)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("enable-blink-features", "ComputedAccessibilityInfo")) // the names of controls, for inspect
 	options = append(options, more...)
 	ctx, endAllocator := chromedp.NewExecAllocator(t.Context(), options...)
 	ctx, endTab := chromedp.NewContext(ctx)
-	ctx, endTime := context.WithTimeout(ctx, 3*time.Minute)
+	ctx, endTime := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(func() { endTime(); endTab(); endAllocator() })
-	b := &browser{t: t, ctx: ctx}
+	b := &browser{t: t, ctx: ctx, reported: map[string]string{}}
 	b.watch()
 	return b
 }
@@ -98,7 +101,7 @@ func (b *browser) await(limit time.Duration, what, expression string) {
 	}
 }
 
-// dark switches between the light and the dark colors.
+// dark switches between the light and the dark colors. Both are for a person who wants little motion.
 func (b *browser) dark(on bool) {
 	value := "light"
 	if on {
@@ -106,8 +109,21 @@ func (b *browser) dark(on bool) {
 	}
 	_, err := chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}},
+			Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: value}, {Name: "prefers-reduced-motion", Value: "reduce"},
+			},
 		})
+		return chromedp.Void{}, err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// zone sets the time zone of the browser. It is UTC otherwise.
+func (b *browser) zone(name string) {
+	_, err := chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: name})
 		return chromedp.Void{}, err
 	})
 	if err != nil {
@@ -145,10 +161,10 @@ func (b *browser) shoot(name string) {
 var views = []struct {
 	name  string
 	width int64
-}{{"light", 1280}, {"dark", 1280}, {"zoom", 640}, {"narrow", 320}}
+}{{"light", 1280}, {"dark", 1280}, {"zoom", 640}, {"phone", 360}, {"narrow", 320}}
 
 // picture writes pictures of the open page, in the light and in the dark colors, at 200 % and in a narrow window. Nothing may need
-// scrolling to the side, except wide tables in their own boxes.
+// scrolling to the side, except wide tables in their own boxes. Everybody can see, reach and hear what the page has.
 func (b *browser) picture(kind, path string) {
 	b.t.Helper()
 	name := strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "", "&", "-").Replace(strings.Trim(path, "/"))
@@ -156,6 +172,9 @@ func (b *browser) picture(kind, path string) {
 		b.dark(v.name == "dark")
 		b.do(chromedp.EmulateViewport(v.width, 900))
 		b.shoot(fmt.Sprintf("%s-%.30s-%s", kind, name, v.name))
+		if v.name != "zoom" && v.name != "narrow" {
+			b.accessible(fmt.Sprintf("%s %s, %s", kind, path, v.name))
+		}
 		if wide, _ := b.eval("document.documentElement.scrollWidth > innerWidth + 1").(bool); wide {
 			b.t.Errorf("%s %s is wider than a window of %d", kind, path, v.width)
 		}
