@@ -99,15 +99,20 @@ func (m *Mirror) Jobs() []*job.Job {
 }
 
 // Steps returns the jobs that have parents, in no order.
-func (m *Mirror) Steps() (steps []*job.Job) {
+func (m *Mirror) Steps() []*job.Job {
+	return m.JobsThat(func(j *job.Job) bool { return j.Spec.Step() })
+}
+
+// JobsThat returns the jobs that accept takes, in no order. To sort all jobs would take longer than the rest of a request.
+func (m *Mirror) JobsThat(accept func(*job.Job) bool) (jobs []*job.Job) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, r := range m.records[KindJobs] {
-		if j, ok := r.value.(*job.Job); ok && j.Spec.Step() {
-			steps = append(steps, j)
+		if j, ok := r.value.(*job.Job); ok && accept(j) {
+			jobs = append(jobs, j)
 		}
 	}
-	return steps
+	return jobs
 }
 
 // Replicas reads the presence of all replicas from etcd. It leaves out unreadable records.

@@ -2,6 +2,8 @@ package backend
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -45,8 +47,10 @@ func (b *Backend) Incident(ctx context.Context, at time.Time) (timeline.Incident
 // facts returns the records from which the timeline is made. Without an answer of the store, the outages that this replica observes
 // take the place of events that no leader could record yet.
 func (b *Backend) facts() timeline.Facts {
+	paused := b.mirror.JobsThat(func(j *job.Job) bool { return j.Paused != nil }) // other jobs have no entry
+	slices.SortFunc(paused, func(x, y *job.Job) int { return strings.Compare(x.Name, y.Name) })
 	f := timeline.Facts{
-		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.Runs("", nil), Jobs: b.mirror.Jobs(),
+		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.Runs("", nil), Jobs: paused,
 		Gate: b.mirror.Gate(), Files: b.mirror.Files(), Now: b.cfg.Now(),
 	}
 	f.Cluster = timeline.WithObserved(f.Cluster, b.calls.Outages())
