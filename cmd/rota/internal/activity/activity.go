@@ -55,6 +55,8 @@ type Job struct {
 	Busy   int       // those of them that are running
 	Next   time.Time // next slot that the leader decides; zero if there is none
 
+	decided bool // the leader has decided a slot of it, so that a cursor has Next
+
 	When *schedule.Schedule // of the definition; nil: it has no slots of its own, or they cannot be read
 
 	pending map[string]*job.Run // runs that have not begun; nil: none
@@ -149,8 +151,20 @@ func (a *Activity) setJobLocked(c job.Change) {
 	if definition != nil {
 		j.When, _ = policy.When(c.Name, definition.Spec) // the quarantine of the cluster reports mistakes
 	}
+	j.first()
 	if definition == nil && j.Active == 0 {
 		delete(a.jobs, c.Name)
+	}
+}
+
+// first sets the next slot of a job of which the leader has decided none.
+func (j *Job) first() {
+	if j.decided {
+		return
+	}
+	j.Next = time.Time{}
+	if j.Job != nil && j.When != nil {
+		j.Next, _ = j.When.Next(j.Job.Since)
 	}
 }
 
@@ -158,9 +172,12 @@ func (a *Activity) setCursorLocked(c job.Change) {
 	cursor := job.ValueOf[job.Cursor](c)
 	switch {
 	case cursor != nil:
-		a.jobLocked(c.Name).Next = cursor.Next
+		j := a.jobLocked(c.Name)
+		j.Next, j.decided = cursor.Next, true
 	case a.jobs[c.Name] != nil:
-		a.jobs[c.Name].Next = time.Time{}
+		j := a.jobs[c.Name]
+		j.decided = false
+		j.first()
 	}
 }
 

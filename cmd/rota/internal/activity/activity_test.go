@@ -75,6 +75,33 @@ func TestFollowsActiveRuns(t *testing.T) {
 	}
 }
 
+// TestNextOfANewJob proves that a job has a next slot before the leader has decided one, and again when its cursor is gone.
+func TestNextOfANewJob(t *testing.T) {
+	a := New()
+	noon := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	next := func(want time.Time) {
+		t.Helper()
+		if j, _ := a.Job("backup"); !j.Next.Equal(want) {
+			t.Errorf("next slot: got %v, want %v", j.Next, want)
+		}
+	}
+	define := func(rev int64, schedule ...string) job.Change {
+		return job.Change{Kind: job.RecordJob, Name: "backup", Rev: rev, Value: &job.Job{
+			Name: "backup", Since: now, Spec: &job.Spec{Schedule: schedule, Timezone: "UTC"},
+		}}
+	}
+	a.Apply([]job.Change{define(1, "0 12 * * *")})
+	next(noon)
+	a.Apply([]job.Change{{Kind: job.RecordCursor, Name: "backup", Rev: 2, Value: &job.Cursor{Job: "backup", Next: noon.Add(24 * time.Hour)}}})
+	next(noon.Add(24 * time.Hour))
+	a.Apply([]job.Change{define(3, "0 12 * * *")})
+	next(noon.Add(24 * time.Hour))
+	a.Apply([]job.Change{{Kind: job.RecordCursor, Name: "backup", Rev: 4}})
+	next(noon)
+	a.Apply([]job.Change{define(5)})
+	next(time.Time{})
+}
+
 func TestSaysWhatHasChanged(t *testing.T) {
 	a := New()
 	a.Apply([]job.Change{definition(1, "a"), definition(2, "b"), definition(3, "b")})
