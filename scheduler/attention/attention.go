@@ -85,6 +85,8 @@ func OfJobs(f Facts) (items []Item) {
 		})
 	}
 	histories := histories(f)
+	alone := Item{Kind: NoWorker, Next: "rota workers -o wide"} // of all jobs whose runs wait because no worker is present
+	idle := 0
 	for _, j := range f.Jobs {
 		h := histories[j.Name]
 		if j.Paused != nil {
@@ -95,6 +97,12 @@ func OfJobs(f Facts) (items []Item) {
 		}
 		items = append(items, h.failing(j.Name)...)
 		items = append(items, h.lost(f.Now)...)
+		if r := h.noWorker; r != nil && len(f.Workers) == 0 {
+			if idle++; idle == 1 || r.Due.Before(alone.Since) {
+				alone.Since = r.Due
+			}
+			h.noWorker = nil
+		}
 		items = append(items, h.waiting(j, f)...)
 		if h.noWorker == nil && j.Paused == nil && !accepted(j.Spec, f.Workers) {
 			items = append(items, Item{
@@ -102,6 +110,10 @@ func OfJobs(f Facts) (items []Item) {
 				Text: "No worker that is present accepts job " + j.Name + needs(j.Spec) + ".",
 			})
 		}
+	}
+	if idle > 0 {
+		alone.Text = "No worker is present: runs of " + counted(idle, "job") + " wait."
+		items = append(items, alone)
 	}
 	items = append(items, hooks(f.Jobs)...)
 	Sort(items)

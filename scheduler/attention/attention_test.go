@@ -103,6 +103,19 @@ func TestOfJobs(t *testing.T) {
 	}
 }
 
+// TestWithoutWorkers proves that a cluster without workers needs attention once, however many jobs wait.
+func TestWithoutWorkers(t *testing.T) {
+	wait := because("no worker accepts it: none is present with its labels or handler")
+	spec := &job.Spec{Command: []string{"true"}}
+	items := attention.OfJobs(attention.Facts{
+		Jobs: []*job.Job{{Name: "j", Spec: spec}, {Name: "k", Spec: spec}, {Name: "l", Spec: spec}},
+		Runs: []*job.Run{run(1, job.Pending, wait), run(3, job.Pending, func(r *job.Run) { wait(r); r.Job = "k" })}, Now: now,
+	})
+	if len(items) != 1 || items[0].Text != "No worker is present: runs of 2 jobs wait." || !items[0].Since.Equal(now.Add(-3*time.Minute)) {
+		t.Errorf("got %+v, want one item about two jobs", items)
+	}
+}
+
 func TestAHalfClosedNetworkNeedsAttention(t *testing.T) {
 	open := []string{"http.tls.optional"}
 	items := attention.OfListeners(
