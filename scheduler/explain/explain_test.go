@@ -105,6 +105,13 @@ func TestExplain(t *testing.T) {
 		{"ran late", with(usual, slotRun(job.Succeeded, func(r *job.Run) { ended("")(r); r.Late = true })), "02:30:00", "ran late", `
 			It succeeded at 2026-11-21T02:31:00Z.
 			It is late: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is latest.`},
+		{"ran late, and by how much", with(usual, slotRun(job.Succeeded, func(r *job.Run) {
+			began("02:41:40", "02:41:40")(r)
+			r.Late, r.Attempt = true, 1
+		})), "02:30:00", "ran late", `
+			It succeeded at 2026-11-21T02:31:00Z.
+			It is late by 11m40s: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is latest.
+			Attempt 1 on worker w1 with token 41: succeeded.`},
 		{"failed, with the reason of each attempt", with(usual, slotRun(job.Failed, func(r *job.Run) {
 			ended("gave up after 1 retry")(r)
 			r.Attempts = []job.Attempt{

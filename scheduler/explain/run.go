@@ -53,7 +53,11 @@ func explainRun(f Facts, r *job.Run) Answer {
 		if f.Job != nil {
 			policy = string(f.Job.Spec.Missed)
 		}
-		add("It is late: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is %s.", policy)
+		by := ""
+		if late := lateBy(r); late >= time.Second && r.Attempt == 1 {
+			by = " by " + late.Round(time.Second).String()
+		}
+		add("It is late%s: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is %s.", by, policy)
 		if r.State == job.Succeeded {
 			a.Verdict = verdictRanLate
 		}
