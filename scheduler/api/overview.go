@@ -109,6 +109,7 @@ type RecentRun struct {
 	Slot    time.Time `json:"slot"`
 	Seconds float64   `json:"seconds,omitempty" doc:"How long its last attempt took, or has taken until now"`
 	Late    bool      `json:"late,omitempty"`
+	LateBy  float64   `json:"late_seconds,omitempty" doc:"How long after its slot a late run began; absent if it had several attempts"`
 	Reason  string    `json:"reason,omitempty"`
 }
 

@@ -5,13 +5,15 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
 )
 
-// TestBadDays looks at the page of a cluster without jobs, then of one without workers, and then of one that has lost its majority
-// and with it its leader. Each view says what is wrong, and none complains.
+// TestBadDays looks at the page of a cluster without jobs, then of one without workers, then of one without a leader, and then of one
+// that has lost its majority. Each view says what is wrong, and none complains.
 func TestBadDays(t *testing.T) {
 	b := newBrowser(t)
 	c := cluster.Start(t, cluster.Config{
@@ -30,6 +32,7 @@ func TestBadDays(t *testing.T) {
 	}
 
 	run := withoutWorkers(t, b, c, last.URL)
+	withoutLeader(t, b, c, last.URL)
 	b.open(last.URL + "/timeline")
 	for _, n := range c.Replicas()[1:] {
 		n.Kill()
@@ -74,6 +77,8 @@ func withoutWorkers(t *testing.T, b *browser, c *cluster.Cluster, base string) s
 			t.Fatal(err)
 		}
 	}
+	b.open(base + "/")
+	b.await(10*time.Second, "the slots of new jobs are listed", "document.querySelector('[data-live=lists]').textContent.includes('backup')")
 	run, _, err := c.Client.Submit(t.Context(), "backup", api.RunRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -87,4 +92,41 @@ func withoutWorkers(t *testing.T, b *browser, c *cluster.Cluster, base string) s
 		b.picture("noworker", path)
 	}
 	return path
+}
+
+// withoutLeader puts a stranger's key first into the election, so that no replica can lead while etcd answers. It removes the key
+// at the end.
+func withoutLeader(t *testing.T, b *browser, c *cluster.Cluster, base string) {
+	t.Helper()
+	etcd, election := cluster.Dial(t, c.Endpoints()), cluster.Prefix+"/election/"
+	candidates, err := etcd.Get(t.Context(), election, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := etcd.Grant(t.Context(), 300) // the election evicts a key without one
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := []clientv3.Op{clientv3.OpPut(election+"stranger", "", clientv3.WithLease(lease.ID))}
+	for _, kv := range candidates.Kvs {
+		ops = append(ops, clientv3.OpDelete(string(kv.Key)))
+	}
+	if _, err := etcd.Txn(t.Context()).Then(ops...).Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/cluster", "/jobs/backup", "/events", "/timeline"} {
+		b.open(base + path)
+		b.await(20*time.Second, path+" says that no replica leads", "document.querySelector('[data-live=leader]').textContent.includes('no leader')")
+		if got := b.text("#trouble"); got != "" {
+			t.Errorf("%s says that etcd is lost, and it is not: %s", path, got)
+		}
+		if path == "/" {
+			b.await(20*time.Second, "the first line says it", "document.querySelector('.verdict h1').textContent.includes('No replica leads')")
+		}
+		b.picture("noleader", path)
+	}
+	if _, err := etcd.Revoke(t.Context(), lease.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.await(30*time.Second, "an open page shows the new leader", "document.querySelector('[data-live=leader]').textContent.includes('leads')")
 }

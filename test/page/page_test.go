@@ -224,7 +224,7 @@ func keyboard(_ *testing.T, b *browser, base string) {
 func withoutScripts(t *testing.T, b *browser, base string) {
 	b.scripts(false)
 	defer b.scripts(true)
-	for path, want := range map[string]string{"/": "Needs attention", "/jobs": "nightly-backup", "/jobs/tick": "succeeded", "/do/pause?job=tick": "No further slot", "/timeline": "succeeded", "/timeline/week": "busiest"} {
+	for path, want := range map[string]string{"/": "Last hour", "/jobs": "nightly-backup", "/jobs/tick": "succeeded", "/do/pause?job=tick": "No further slot", "/timeline": "succeeded", "/timeline/week": "busiest"} {
 		b.do(chromedp.Navigate(base + path))
 		got, err := chromedp.Run(b.ctx, chromedp.Text("main"))
 		if err != nil || !strings.Contains(got, want) {

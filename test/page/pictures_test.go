@@ -45,10 +45,11 @@ func TestPictures(t *testing.T) {
 	}})
 	night := writeHistory(t, c)
 	base := c.Replicas()[0].URL
+	b.zone("Europe/Berlin")
 
 	b.open(base + "/")
 	b.reloadUntil(20*time.Second, "the history is shown", "document.querySelector('main').textContent.includes('export-ledger') && document.querySelectorAll('svg.strip').length >= 7 && document.querySelector('.verdict').textContent.includes(' runs in a row')")
-	if got := b.text("[data-live=jobs]"); !strings.Contains(got, "late") {
+	if got := b.text("[data-live=jobs]"); !strings.Contains(got, "late by 11 min") {
 		t.Errorf("the overview does not say that the backup was late: %.600s", got)
 	}
 	if got := b.text(".verdict"); !strings.Contains(got, "export-ledger") {
@@ -58,7 +59,7 @@ func TestPictures(t *testing.T) {
 	b.picture("full", "/")
 	run := "/runs/nightly-backup/" + job.SlotID(night)
 	b.open(base + run)
-	for _, want := range []string{"late", "leader11 min 40 s", "succeeded"} {
+	for _, want := range []string{"late by 11m40s", "leader11 min 40 s", "succeeded"} {
 		if got := b.text("main"); !strings.Contains(got, want) {
 			t.Errorf("the page of the run lacks %q: %.600s", want, got)
 		}

@@ -148,14 +148,20 @@ func stripOf(runs []api.RecentRun, n int) strip {
 	return s
 }
 
-// wasLate reports whether the latest ended run began late. runs has the oldest first.
-func wasLate(runs []api.RecentRun) bool {
+// wasLate says whether the latest ended run began late, and by how long; "" if it did not. runs has the oldest first.
+func wasLate(runs []api.RecentRun) string {
 	for _, r := range slices.Backward(runs) {
-		if r.State.Terminal() && r.State != job.Skipped {
-			return r.Late
+		switch {
+		case !r.State.Terminal() || r.State == job.Skipped:
+			continue
+		case !r.Late:
+			return ""
+		case r.LateBy >= 1:
+			return "late by " + roughText(time.Duration(r.LateBy*float64(time.Second)))
 		}
+		return "late"
 	}
-	return false
+	return ""
 }
 
 // success returns the share of runs that succeeded among those that ended with an outcome, in percent; "" if there are none.
@@ -208,7 +214,8 @@ const (
 
 // runChartOf draws runs, of which the newest is first.
 func runChartOf(runs []api.RunView, now time.Time, n int) runChart {
-	c := runChart{Width: n * (runBar + 3)}
+	runs = runs[:min(n, len(runs))]
+	c := runChart{Width: len(runs) * (runBar + 3)}
 	took := func(r *api.RunView) time.Duration {
 		switch {
 		case r.Started.IsZero():
@@ -218,7 +225,6 @@ func runChartOf(runs []api.RunView, now time.Time, n int) runChart {
 		}
 		return r.Finished.Sub(r.Started)
 	}
-	runs = runs[:min(n, len(runs))]
 	for i := range runs {
 		c.Longest = max(c.Longest, took(&runs[i]))
 	}
@@ -239,7 +245,7 @@ func runChartOf(runs []api.RunView, now time.Time, n int) runChart {
 			Class: classOf(
 				r.State,
 			),
-			X:      float64((n - len(runs) + i) * (runBar + 3)),
+			X:      float64(i * (runBar + 3)),
 			Y:      round(runHeight + 2 - h),
 			Width:  runBar,
 			Height: round(h),

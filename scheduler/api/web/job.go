@@ -69,7 +69,7 @@ func (s *site) job(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	d.More, d.Listed = "/runs?job="+url.QueryEscape(name), runs.Runs[:min(listedRuns, len(runs.Runs))]
-	d.State, d.Graph = d.state(), s.workflow(r, name, latestID(runs.Runs))
+	d.State, d.Graph = d.state(), s.workflow(r, name, latestID(runs.Runs, s.ops.Now()))
 	p := &page{View: "job", Title: name, Watch: name, Data: d}
 	if v.Spec.Timezone != "UTC" {
 		p.Zone = v.Spec.Timezone
@@ -104,11 +104,9 @@ func (s *site) addCalendar(r *http.Request, d *jobData, name string) error {
 }
 
 // latestID returns the id of the latest run that is not for later; empty if there is none.
-func latestID(runs []api.RunView) string {
-	for i := range runs {
-		if runs[i].Attempt > 0 || runs[i].State.Terminal() {
-			return runs[i].ID
-		}
+func latestID(runs []api.RunView, now time.Time) string {
+	if due := begun(runs, now); len(due) > 0 {
+		return due[0].ID
 	}
 	return ""
 }

@@ -69,6 +69,16 @@ type clusterData struct {
 	Fill      float64 // of 1000, how full the store is
 }
 
+// Gone says in one word that a replica is missing or stopped; "" if it is present or unknown. Templates call it.
+func (d *clusterData) Gone(replica string) string {
+	for _, m := range d.Cluster.Members {
+		if m.Name == replica && m.State != "present" {
+			return m.State
+		}
+	}
+	return ""
+}
+
 func (s *site) cluster(r *http.Request) (*page, error) {
 	if _, err := get[api.LimitList](s, r, "/v1/limits"); err != nil {
 		return nil, err // the client may not read, or there is no store

@@ -19,7 +19,8 @@ type overviewData struct {
 	Sentence  string
 	Detail    string
 	Attention []notice
-	Unshown   int // notices beside them
+	Only      *notice // the only one of them, which the first line shows; nil otherwise
+	Unshown   int     // notices beside them
 	Cluster   api.ClusterView
 	Overview  api.OverviewView
 	Workers   []api.WorkerView
@@ -67,7 +68,7 @@ func (s *site) overview(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	d.Attention = withFailures(attentionOf(&cluster, clusterErr, s.ops.Now()), v.Trouble)
-	d.Attention = append(d.Attention, waitsOf(&v, s.ops.Now())...)
+	d.Attention = append(d.Attention, waitsOf(&v, s.ops.Now(), d.Attention)...)
 	d.conclude()
 	if d.Unshown = len(d.Attention) - shownNotices; d.Unshown > 0 {
 		d.Attention = d.Attention[:shownNotices]
@@ -135,6 +136,8 @@ func attentionOf(c *api.ClusterView, err error, now time.Time) (list []notice) {
 			n.Link = runLink(item.Run)
 		case item.Job != "":
 			n.Link = "/jobs/" + url.PathEscape(item.Job)
+		case item.Kind == attention.NoWorker:
+			n.Link = "/workers"
 		}
 		// A replica that has lost etcd is not ready for many reasons, which all say the same.
 		if stale && (item.Kind == attention.Stale || item.Kind == attention.NotReady) {
@@ -166,10 +169,15 @@ func withFailures(list []notice, failing []api.TroubleView) []notice {
 // longWait is how long a run may be due before the overview says that it waits.
 const longWait = 30 * time.Second
 
-// waitsOf lists the runs that have waited for long, by their reasons.
-func waitsOf(o *api.OverviewView, now time.Time) (list []notice) {
+// waitsOf lists the runs that have waited for long, by their reasons. It leaves out a reason that said has.
+func waitsOf(o *api.OverviewView, now time.Time, said []notice) (list []notice) {
+	names := func(w *api.WaitView) bool {
+		return slices.ContainsFunc(said, func(n notice) bool {
+			return n.Link == runLink(w.Ref) || n.Kind == attention.NoWorker && (&job.Run{Reason: w.Reason}).WaitsFor() == "worker"
+		})
+	}
 	for _, w := range o.Waits {
-		if now.Sub(w.Since) > longWait {
+		if now.Sub(w.Since) > longWait && !names(&w) {
 			list = append(
 				list,
 				notice{
@@ -208,6 +216,10 @@ func (d *overviewData) conclude() {
 		}
 	}
 	switch {
+	case bad+warn == 0 && d.Overview.Jobs == 0 && len(d.Workers) == 0:
+		d.State, d.Sentence = "warn", "There are no jobs yet, and no worker to run them."
+	case bad+warn == 0 && len(d.Workers) == 0:
+		d.State, d.Sentence = "warn", "No worker is present, so runs will wait."
 	case bad+warn == 0 && d.Overview.Jobs == 0:
 		d.State, d.Sentence = "ok", "The cluster is ready, and has no jobs yet."
 	case bad+warn == 0:
@@ -224,6 +236,9 @@ func (d *overviewData) conclude() {
 		if n := d.Overview.Failing; n > 1 && worst.Kind == attention.Failing {
 			d.Sentence = fmt.Sprintf("%d of %d jobs fail.", n, d.Overview.Jobs)
 		}
+	}
+	if len(d.Attention) == 1 {
+		d.Only = &d.Attention[0]
 	}
 	var detail []string
 	if o := &d.Overview; len(o.Ended) > 0 && d.State == "ok" {

@@ -214,6 +214,9 @@ func recent(runs []*job.Run, n int, now time.Time) []api.RecentRun {
 			continue
 		}
 		v := api.RecentRun{ID: r.ID, State: r.State, Slot: r.Slot, Late: r.Late, Reason: r.Reason}
+		if r.Late && r.Attempt == 1 && !r.Started.IsZero() {
+			v.LateBy = r.Started.Sub(r.Slot).Seconds()
+		}
 		switch {
 		case !r.Finished.IsZero() && !r.Started.IsZero():
 			v.Seconds = r.Finished.Sub(r.Started).Seconds()

@@ -41,6 +41,7 @@ function agos(root = document) {
     if (e.textContent !== text) e.textContent = text;
   }
 }
+zoneSelect.options[0].textContent = 'your zone, ' + Intl.DateTimeFormat().resolvedOptions().timeZone;
 zoneSelect.hidden = false;
 const wanted = kept('zone');
 if ([...zoneSelect.options].some(o => o.value === wanted)) zoneSelect.value = wanted;
