@@ -116,15 +116,25 @@ func (m *Mirror) JobsThat(accept func(*job.Job) bool) (jobs []*job.Job) {
 }
 
 // Replicas reads the presence of all replicas from etcd. It leaves out unreadable records.
-func (s *Store) Replicas(ctx context.Context) (replicas []*job.Replica, err error) {
-	prefix := s.keys.family(KindReplicas)
+func (s *Store) Replicas(ctx context.Context) ([]*job.Replica, error) {
+	return readAll[job.Replica](ctx, s, KindReplicas)
+}
+
+// Workers reads the workers from the store, for a process without a mirror.
+func (s *Store) Workers(ctx context.Context) ([]*job.Worker, error) {
+	return readAll[job.Worker](ctx, s, KindWorkers)
+}
+
+// readAll reads the records of a kind that can be read.
+func readAll[T any](ctx context.Context, s *Store, kind Kind) (all []*T, err error) {
+	prefix := s.keys.family(kind)
 	kvs, _, err := s.list(ctx, prefix)
 	for _, kv := range kvs {
-		if r := job.ValueOf[job.Replica](decodeKV(KindReplicas, string(kv.Key[len(prefix):]), kv)); r != nil {
-			replicas = append(replicas, r)
+		if v := job.ValueOf[T](decodeKV(kind, string(kv.Key[len(prefix):]), kv)); v != nil {
+			all = append(all, v)
 		}
 	}
-	return replicas, err
+	return all, err
 }
 
 // Workers returns all workers by name.

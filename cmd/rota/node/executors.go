@@ -71,7 +71,7 @@ func (n *Node) executors(groups *cgroups.Tree, background starter) (set *executo
 		}
 		kinds["kubernetes"] = jobs
 		background("sweep Jobs", func(ctx context.Context) error {
-			return jobs.Sweep(ctx, n.store.Run, n.log.Named("kubernetes"))
+			return jobs.Sweep(ctx, n.store.Run, n.workersWithJobs, n.log.Named("kubernetes"))
 		})
 		end = func() { requests.Close(); closeJobs() }
 	}
@@ -85,6 +85,17 @@ func (n *Node) executors(groups *cgroups.Tree, background starter) (set *executo
 		}
 	}
 	return executor.NewSet(kinds, n.now), end, nil
+}
+
+// workersWithJobs counts the present workers that execute Jobs of Kubernetes.
+func (n *Node) workersWithJobs(ctx context.Context) (count int, err error) {
+	workers, err := n.store.Workers(ctx)
+	for _, w := range workers {
+		if slices.Contains(w.Kinds, "kubernetes") {
+			count++
+		}
+	}
+	return count, err
 }
 
 // kubernetes returns the executor of Jobs of Kubernetes. Without a kubeconfig file, this process runs in a pod.

@@ -44,7 +44,7 @@ func TestJobsOfEndedRunsAreSwept(t *testing.T) {
 				return *r, nil
 			}
 			return job.Run{}, job.ErrNotFound
-		}, hclog.NewNullLogger())
+		}, func(context.Context) (int, error) { return 1, nil }, hclog.NewNullLogger())
 	})
 	for ctx.Err() == nil && (asked.Load() < 5 || s.left() == 5) {
 		time.Sleep(time.Millisecond)
