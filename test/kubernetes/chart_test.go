@@ -70,6 +70,7 @@ type object struct {
 	Kind     string
 	Metadata struct {
 		Name        string
+		Labels      map[string]string
 		Annotations map[string]string
 	}
 	Data map[string]string
@@ -111,7 +112,7 @@ func TestTheChartRenders(t *testing.T) {
 		want []string // kind/name
 	}{
 		{nil, []string{"StatefulSet/rota", "PodDisruptionBudget/rota", "NetworkPolicy/rota", "Job/rota-pki", "CronJob/rota-pki-renew"}},
-		{[]string{"workers.enabled=true"}, []string{"Deployment/rota-worker", "HorizontalPodAutoscaler/rota-worker"}},
+		{[]string{"workers.enabled=true"}, []string{"Deployment/rota-worker", "HorizontalPodAutoscaler/rota-worker", "PodDisruptionBudget/rota-worker"}},
 		{[]string{"workers.enabled=true", "workers.autoscaling.kind=keda"}, []string{"ScaledObject/rota-worker"}},
 		{[]string{"workers.enabled=true", "workers.kubernetes.enabled=true"}, []string{"ServiceAccount/rota-worker", "Role/rota-jobs"}},
 		{[]string{"certificates.from=certManager"}, []string{"Issuer/rota-etcd-ca", "Certificate/rota-etcd-client", "ConfigMap/rota-auth"}},
@@ -133,6 +134,7 @@ func TestTheChartRenders(t *testing.T) {
 			find(t, list, kind, name)
 		}
 		checkSettings(t, find(t, list, "ConfigMap", "rota-settings"))
+		checkPods(t, list)
 	}
 }
 
@@ -182,7 +184,11 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"replicas=two": "/replicas", "replicas=2": "/replicas", "image.pullPolicy=Sometimes": "/image/pullPolicy", "replcas=3": "replcas",
 		"workers.capacity=0": "/workers/capacity", "workers.kubernetes.namespaces={A B}": "/workers/kubernetes/namespaces",
 		"persistence.enabled=maybe": "/persistence/enabled", "certificates.from=thinair": "/certificates/from",
-		"etcd.external.endpoints={e:2379}": "/etcd/external/endpoints/0",
+		"etcd.external.endpoints={e:2379}": "/etcd/external/endpoints/0", "workers.terminationGracePeriodSeconds=1": "/workers/termination",
+		"workers.volume.name=x": "/workers/volume", "workers.volume.a.x=1,workers.volume.b.x=1": "/workers/volume",
+		"workers.kubernetes.enabled=true":                        "needs workers.enabled",
+		"workers.enabled=true,workers.autoscaling.max=5":         "max is less than min",
+		"serviceMonitor.enabled=true,certificates.from=existing": "serviceMonitor.tokenSecret",
 	} {
 		if _, err := helm(t, "template", "rota", chart, "--set", set); err == nil || !strings.Contains(err.Error(), place) {
 			t.Errorf("%s: got %v, want an error that names %s", set, err, place)
