@@ -149,6 +149,7 @@ bench: ## measure rota and etcd alone, about 10 minutes; docs/explanation/perfor
 	$(GO) build -pgo=cmd/rota/default.pgo -o bin/bench ./test/bench
 	bin/bench throughput -rate $(or $(RATE),20000)
 	bin/bench throughput -rate $(or $(RATE3),5000) -members 3
+	bin/bench core
 	bin/bench floor
 	bin/bench floor -members 3
 	bin/bench herd -runs 10000

@@ -95,8 +95,9 @@ var libraryRules = map[string]rule{
 	// The tests. A package that has only tests needs no row.
 	"test/arch": {},
 	"test/bench": {
-		own: []string{"cmd/rota/node", "config", "scheduler/api/client", "scheduler/executor/handler", "scheduler/job",
-			"scheduler/policy", "store", "store/embedded"},
+		own: []string{"cmd/rota/node", "config", "election", "scheduler", "scheduler/api/client", "scheduler/executor",
+			"scheduler/executor/handler", "scheduler/job", "scheduler/planner", "scheduler/policy", "scheduler/worker",
+			"store", "store/embedded", "store/mem"},
 		external: []string{"github.com/hashicorp/go-hclog", "go.etcd.io/etcd/api/v3/etcdserverpb", etcdClient},
 	},
 	"test/cluster": {

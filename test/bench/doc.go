@@ -6,6 +6,7 @@
 //	go run ./test/bench scale -jobs 1000000
 //	go run ./test/bench idle
 //	go run ./test/bench floor
+//	go run ./test/bench core
 //
 // Each benchmark first measures etcd alone, in the same minute, on the same machine and disk and with the same number of
 // members. On a shared machine, only the comparison of the two figures is meaningful. A benchmark fails if a slot was lost, ran

@@ -24,10 +24,15 @@ func fill(ctx context.Context, list []member, n int, define func(i int) job.Job)
 	defer func() { err = errors.Join(err, stop()) }()
 	s := store.New(store.Config{Prefix: "/rota", Process: "bench"}, servers[0].Client(), hclog.NewNullLogger())
 	defer s.Close()
+	began := time.Now()
+	err = putJobs(ctx, s, n, define)
+	return time.Since(began), err
+}
+
+// putJobs writes n definitions into a store.
+func putJobs(ctx context.Context, s *store.Store, n int, define func(i int) job.Job) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-
-	began := time.Now()
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range fillers {
@@ -44,5 +49,5 @@ func fill(ctx context.Context, list []member, n int, define func(i int) job.Job)
 	}
 	close(next)
 	wg.Wait()
-	return time.Since(began), context.Cause(ctx)
+	return context.Cause(ctx)
 }
