@@ -99,16 +99,37 @@ const (
 // errReassigned is returned when a leader has assigned an armed run to this worker again.
 var errReassigned = errors.New("assigned again")
 
-// prepareClaim waits until the run may be claimed, and then calls tryClaim.
+// prepareClaim starts the wait for the latest assignment. When it is over, tryClaim is called in the background. prepareClaim does
+// not block, and a run that waits for its time costs no goroutine.
 func (r *armedRun) prepareClaim() {
 	r.startWait()
-	wait, err := r.plan()
-	if err != nil || wait <= 0 {
+	w := r.shift.w
+	if r.spec = w.definitions.cached(&r.run, r.jobRev); r.spec == nil {
+		w.table.start(r.awaitSpec)
+		return
+	}
+	r.awaitTime()
+}
+
+// awaitSpec waits for the definition of the run.
+func (r *armedRun) awaitSpec() {
+	ctx, stop := r.waitContext()
+	defer stop()
+	var err error
+	if r.spec, err = r.shift.w.definitions.await(ctx, &r.run, r.jobRev); err != nil {
 		r.tryClaim(err)
 		return
 	}
-	if !r.startTimer(wait) {
-		r.tryClaim(nil)
+	r.awaitTime()
+}
+
+// awaitTime determines the start of the run, and makes the timetable call tryClaim when the run may be claimed.
+func (r *armedRun) awaitTime() {
+	w := r.shift.w
+	r.startAt = w.startTime(&r.run, r.received)
+	wait := r.startAt.Sub(w.now()) - r.shift.claimLead(&r.run, r.spec)
+	if wait <= 0 || !r.startTimer(wait) {
+		w.table.start(func() { r.tryClaim(nil) })
 	}
 }
 
@@ -142,20 +163,6 @@ func (r *armedRun) startWait() {
 	}
 }
 
-// plan determines the spec and the start of the run. It returns how long to wait before the claim.
-func (r *armedRun) plan() (wait time.Duration, err error) {
-	w := r.shift.w
-	if r.spec = w.definitions.cached(&r.run, r.jobRev); r.spec == nil {
-		ctx, stop := r.waitContext()
-		defer stop()
-		if r.spec, err = w.definitions.await(ctx, &r.run, r.jobRev); err != nil {
-			return 0, err
-		}
-	}
-	r.startAt = w.startTime(&r.run, r.received)
-	return r.startAt.Sub(w.now()) - r.shift.claimLead(&r.run, r.spec), nil
-}
-
 // tryClaim claims the run and schedules its attempt, or hands the run back. It is called when the wait is over. If err is
 // not nil, the run cannot be claimed.
 func (r *armedRun) tryClaim(err error) {
@@ -171,7 +178,7 @@ func (r *armedRun) tryClaim(err error) {
 		r.unclaimed(err)
 	}
 	if !r.release() { // the new assignment is another attempt
-		s.w.table.start(r.prepareClaim)
+		r.prepareClaim()
 	}
 	if a != nil {
 		s.w.scheduleAttempt(a)

@@ -37,18 +37,25 @@ func (s *shift) receiveOrders() {
 
 // receive takes in an order, which may be delivered twice.
 func (s *shift) receive(o job.Order) {
+	for _, r := range s.enter(&o) {
+		r.prepareClaim()
+	}
+}
+
+// enter records an order, and returns the runs in it that were not armed before.
+func (s *shift) enter(o *job.Order) (fresh []*armedRun) {
 	now := s.w.now()
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if s.ctx.Err() != nil {
-		return
+		return nil
 	}
 	if known := s.orders[o.ID]; known != nil {
 		if !known.closed.IsZero() { // the order is in the queue again: its transaction was applied twice, or somebody put it there
 			*known = order{unresolved: 1}
 			s.resolve(o.ID)
 		}
-		return
+		return nil
 	}
 	entry := &order{unresolved: 1} // counts the order itself until receive has taken in all its runs
 	s.orders[o.ID] = entry
@@ -63,14 +70,18 @@ func (s *shift) receive(o job.Order) {
 			if len(o.JobRevs) == len(o.Runs) {
 				a.jobRev = o.JobRevs[i]
 			}
-			s.assign(a, o.ID)
+			if r := s.assign(a, o.ID); r != nil {
+				fresh = append(fresh, r)
+			}
 		}
 	}
 	s.resolve(o.ID)
+	return fresh
 }
 
-// assign adds a run to the armed runs of the shift. Worker.mu is held.
-func (s *shift) assign(a assignment, orderID string) {
+// assign adds a run to the armed runs of the shift, and returns it if it was not armed before; otherwise nil. The caller then
+// calls its prepareClaim, without Worker.mu, which is held here.
+func (s *shift) assign(a assignment, orderID string) (fresh *armedRun) {
 	name := a.run.Name()
 	r := s.armed[name]
 	if r == nil {
@@ -79,12 +90,13 @@ func (s *shift) assign(a assignment, orderID string) {
 		s.countDue(r)
 		s.unclaimed.add(1)
 		s.wg.Add(1)
-		s.w.table.start(r.prepareClaim)
+		fresh = r
 	} else if a.run.Rev > r.latest.run.Rev {
 		r.latest = a
 		r.interruptWait(errReassigned)
 	}
 	r.orders = append(r.orders, orderID)
+	return fresh
 }
 
 // resolve counts one more run of an order as claimed or handed back. Worker.mu is held.
