@@ -105,8 +105,8 @@ func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *led
 		return err
 	}
 	_, missing, repeated := led.check(due, due.Add(time.Second), time.Second)
-	say("in the store", "%d cursors behind, %d events, runs: %s", behind, events, counts(states))
-	if missing+repeated+behind+events > 0 || states[job.Succeeded] != b.runs {
+	say("in the store", "%d cursors behind, %d events, runs: %s", behind, len(events), counts(states))
+	if missing+repeated+behind+len(events) > 0 || states[job.Succeeded] != b.runs {
 		return fmt.Errorf("slots are not accounted for: %d missing, %d repeated", missing, repeated)
 	}
 	return nil

@@ -119,23 +119,25 @@ func (l *ledger) check(first, end time.Time, every time.Duration) (want, missing
 }
 
 // settled reads the store. behind is the number of jobs whose cursor is before the slot last. states counts the kept runs by
-// state.
-func settled(ctx context.Context, list []member, n int, last time.Time) (behind int, states map[job.State]int, events int, err error) {
+// state. events are those of the jobs, not those of the cluster.
+func settled(
+	ctx context.Context, list []member, n int, last time.Time,
+) (behind int, states map[job.State]int, events []job.Event, err error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + list[0].client}, DialTimeout: 5 * time.Second})
 	if err != nil {
-		return 0, nil, 0, err
+		return 0, nil, nil, err
 	}
 	defer client.Close()
 	s := store.New(store.Config{Prefix: "/rota", Process: "bench-reader"}, client, hclog.NewNullLogger())
 	defer s.Close()
 	records, _, err := s.Snapshot(ctx)
 	if err != nil {
-		return 0, nil, 0, err
+		return 0, nil, nil, err
 	}
 	behind, states = n, make(map[job.State]int)
 	for _, c := range records {
 		if c.Bad != nil {
-			return 0, nil, 0, fmt.Errorf("%s/%s: %w", c.Kind, c.Name, c.Bad)
+			return 0, nil, nil, fmt.Errorf("%s/%s: %w", c.Kind, c.Name, c.Bad)
 		}
 		switch v := c.Value.(type) {
 		case *job.Cursor:
@@ -145,7 +147,9 @@ func settled(ctx context.Context, list []member, n int, last time.Time) (behind 
 		case *job.Run:
 			states[v.State]++
 		case *job.Event:
-			events++
+			if v.Job != job.ClusterEvents {
+				events = append(events, *v)
+			}
 		}
 	}
 	return behind, states, events, nil

@@ -166,7 +166,8 @@ func (c *cluster) total(ctx context.Context, led *ledger, begin spent, runs int)
 
 // account waits until every run has ended, and compares the runs with the slots of the jobs.
 func (b *sustained) account(ctx context.Context, c *cluster, led *ledger, start, end time.Time) error {
-	var missing, repeated, want, behind, events int
+	var missing, repeated, want, behind int
+	var events []job.Event
 	var states map[job.State]int
 	// A poll with a deadline.
 	for limit := time.Now().Add(2 * time.Minute); ; time.Sleep(500 * time.Millisecond) {
@@ -183,8 +184,11 @@ func (b *sustained) account(ctx context.Context, c *cluster, led *ledger, start,
 	}
 	say("slots", "%d, missing %d, repeated %d; last begun %s after the last was due", want, missing, repeated,
 		ms(time.Unix(0, led.last.Load()).Sub(end)))
-	say("in the store", "%d cursors behind, %d events, runs kept: %s", behind, events, counts(states))
-	if missing+repeated+behind+events > 0 || len(states) > 1 || states[job.Succeeded] == 0 {
+	say("in the store", "%d cursors behind, %d events, runs kept: %s", behind, len(events), counts(states))
+	if len(events) > 0 {
+		say("the first event", "%s of %s: %s", events[0].Kind, events[0].Job, events[0].Reason)
+	}
+	if missing+repeated+behind+len(events) > 0 || len(states) > 1 || states[job.Succeeded] == 0 {
 		return errors.New("slots are not accounted for")
 	}
 	return nil
