@@ -120,6 +120,9 @@ func (b *core) measure(o *options, led *ledger) error {
 	used = usage() - used
 	runtime.ReadMemStats(&after)
 	stop()
+	if err := o.heapProfile(); err != nil {
+		return err
+	}
 	runs := float64(led.begun.Load())
 	say("runs begun", "%.0f /s of %d /s due", runs/b.lasts.Seconds(), b.rate)
 	say("late", "%s", led.late.quantiles())
