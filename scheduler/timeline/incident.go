@@ -139,6 +139,16 @@ func (t *teller) takeovers() (list []*job.Event) {
 	return list
 }
 
+// causeOf returns the outage because of which a term began: the last one of the leader before it; nil if there was none.
+func (t *teller) causeOf(term *job.Event) (cause *job.Event) {
+	for _, o := range t.outages() {
+		if o.Node == term.Previous && !o.From.After(term.At) {
+			cause = o
+		}
+	}
+	return cause
+}
+
 func (t *teller) tellOutages() {
 	told := map[string]bool{}
 	for _, o := range t.outages() {
@@ -153,7 +163,7 @@ func (t *teller) tellOutages() {
 			text = o.Node + " did not answer from " + t.clock(o.From) + " to " + t.clock(o.To)
 		}
 		for _, e := range t.takeovers() {
-			if e.Previous != o.Node || told[e.ID] || e.At.Before(o.From) {
+			if told[e.ID] || t.causeOf(e) != o {
 				continue
 			}
 			told[e.ID] = true

@@ -52,6 +52,13 @@ q3 died at 10:49:05Z; q2 took over in 42 ms.
 q3 did not answer from 10:49:05Z to 10:49:30Z; q2 took over at 10:49:10Z, 5.3 s later.
 No run was retried or lost.
 All 3 members are present.`},
+		"the leader was silent before it was cut off": {
+			timeline.Facts{Cluster: []*job.Event{outage("q3", "", 5, 8), outage("q3", "", 16, 0), leads("q2", "q3", 16, 21)}}, three, `
+q3 did not answer from 10:49:05Z to 10:49:08Z.
+q3 has not answered since 10:49:16Z; q2 took over at 10:49:21Z, 5 s later.
+No leader from 10:49:16Z to 10:49:21Z.
+No run was retried or lost.
+2 of 3 members are present; no further loss is tolerated.`},
 		"a follower was stopped and started": {
 			timeline.Facts{Cluster: []*job.Event{outage("q1", job.OutageStopped, 5, 20)}}, all, `
 q1 was stopped at 10:49:05Z, and was back at 10:49:20Z.

@@ -47,7 +47,7 @@ func TestDoctor(t *testing.T) {
 	if _, _, err := c.Client.PutJob(t.Context(), "far", far, api.Precondition{Absent: true}); err != nil {
 		t.Fatal(err)
 	}
-	gone := c.others(c.Leader())[0]
+	gone := c.Others(c.Leader())[0]
 	gone.Kill()
 	Await(t, 20*time.Second, "three things are found", func() bool {
 		f := examine(1)
