@@ -159,6 +159,7 @@ bench: ## measure rota and etcd alone, about 10 minutes; docs/explanation/perfor
 	bin/bench scale -jobs 1000
 	bin/bench scale -jobs 1000000
 	bin/bench idle
+	bin/bench pages
 
 .PHONY: profile
 # The compiler reads the profile whenever it builds cmd/rota. A build without it is slower, but as right.

@@ -5,6 +5,7 @@
 //	go run ./test/bench workflow -workflows 2000
 //	go run ./test/bench scale -jobs 1000000
 //	go run ./test/bench idle
+//	go run ./test/bench pages
 //	go run ./test/bench floor
 //	go run ./test/bench core
 //
