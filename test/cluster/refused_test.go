@@ -110,7 +110,7 @@ func TestRefusedRequestsStarveNobody(t *testing.T) {
 	if refused < 1000 || other > 0 {
 		t.Errorf("%d requests were refused and %d were not: the flood is none", refused, other)
 	}
-	without, with := middle(quiet), middle(flooded)
+	without, with := share(quiet, 50), share(flooded, 50)
 	t.Logf("%.0f refused requests per second; %d slots ran; median lateness %v without and %v with the flood: %+.0f %%",
 		float64(refused)/seconds, slots, without, with, 100*(float64(with)/float64(without)-1))
 	// Other programs of the machine may have either half to themselves, so only a multiple counts.
