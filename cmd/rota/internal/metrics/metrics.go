@@ -260,11 +260,6 @@ func (m *Metrics) Load(executing, unsent int) {
 	m.unsent.Set(float64(unsent))
 }
 
-// Notified counts n notices to a notifier with the same outcome.
-func (m *Metrics) Notified(notifier, outcome string, n int) {
-	m.notified.WithLabelValues(notifier, outcome).Add(float64(n))
-}
-
 // Refused counts a request that a bound refused.
 func (m *Metrics) Refused(bound string) { m.refused.WithLabelValues(bound).Inc() }
 

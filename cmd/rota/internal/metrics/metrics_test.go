@@ -123,3 +123,14 @@ func TestRowsOfDeletedJobsAreDropped(t *testing.T) {
 		t.Errorf("%d rows are sent and %d kept, want those of a and of commands without a job", len(rows), len(counts.rows))
 	}
 }
+
+// Prometheus computes an increase only from a series that it has seen before.
+func TestFailuresOfANotifierBeginAtZero(t *testing.T) {
+	m := idle()
+	m.Notified("team", "sent", 1)
+	for _, outcome := range []string{"repeated", "failed"} {
+		if !m.notified.DeleteLabelValues("team", outcome) {
+			t.Errorf("there is no series of %s messages before the first one", outcome)
+		}
+	}
+}
