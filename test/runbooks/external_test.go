@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// TestMoveToAnExternalEtcdAndFillIt moves a cluster from its embedded etcd to another one. Then it fills that etcd up to its quota.
-func TestMoveToAnExternalEtcdAndFillIt(t *testing.T) {
+// TestUseAnExternalEtcdAndFillIt begins with an external etcd, and changes the password of its user. Then it moves another cluster
+// from its embedded etcd to an external one, and fills that etcd up to its quota.
+func TestUseAnExternalEtcdAndFillIt(t *testing.T) {
 	begin(t)
+	page := beginWithAnExternalEtcd(t)
 	m, l := startReplicas(t, 3, "", "")
 	for _, host := range []string{"etcd-1", "etcd-2", "etcd-3"} {
-		m.etcd(host, 16<<20)
+		m.etcd(host, "quota-backend-bytes: 16777216\n")
 	}
-	for _, host := range []string{"q1", "q2", "q3"} {
-		m.must(host, "cd /etc/rota/etcd-tls; cp $(hostname).crt client.crt; cp $(hostname).key client.key")
-	}
-	page := m.open("use-external-etcd.md")
+	m.etcdClients("q1", "q2", "q3")
+	page.m = m
 	page.run("Move from an embedded etcd")
 	l.awaitMore()
 	if out := m.must("q1", "rota status"); !strings.Contains(out, "etcd-1:2379") {
@@ -38,8 +38,60 @@ func TestMoveToAnExternalEtcdAndFillIt(t *testing.T) {
 	page.close()
 }
 
-// etcd writes the settings of a member of an external etcd.
-func (m *machines) etcd(host string, quota int64) {
+// beginWithAnExternalEtcd starts a new cluster of two replicas on an etcd without users.
+func beginWithAnExternalEtcd(t *testing.T) *runbook {
+	t.Helper()
+	m := newMachines(t)
+	l := m.newLoad()
+	members := []string{"etcd-1", "etcd-2", "etcd-3"}
+	m.install(l, "", "q1", "q2")
+	m.etcdClients("q1", "q2")
+	for _, host := range []string{"q1", "q2"} {
+		m.settings(host, strings.ReplaceAll(`
+node: {name: HOST, data_dir: /var/lib/rota}
+http:
+  listen: 0.0.0.0:8470
+  advertise: HOST:8470
+  tls: {cert: /etc/rota/tls/HOST.crt, key: /etc/rota/tls/HOST.key, client_ca: /etc/rota/tls/ca.crt}
+auth: {mode: required, file: /etc/rota/auth.yaml}
+jobs: /etc/rota/jobs.d
+history: {success: 1000}
+election: {ttl: 15s} # logins cost much CPU time, and all members share one machine
+`, "HOST", host))
+	}
+	for _, host := range members {
+		m.etcd(host, "")
+		m.must(host, "systemctl start --no-block etcd")
+	}
+	m.await("etcd has a leader", "etcd-1", "etcdctl endpoint health --endpoints https://etcd-1:2379 "+
+		"--cacert /etc/etcd/ca.crt --cert /etc/etcd/etcd-1.crt --key /etc/etcd/etcd-1.key")
+	page := m.open("use-external-etcd.md")
+	page.run("1. Check the version")
+	page.run("2. Create a user")
+	page.run("3. Set quota and compaction")
+	if out := page.run("4. Point the replicas at it"); !strings.Contains(out, "etcd-1:2379") {
+		t.Errorf("the replicas do not use the etcd:\n%s", out)
+	}
+	l.awaitMore()
+	if out, code := m.sh("etcd-1", "ETCDCTL_USER=rota ETCDCTL_PASSWORD=\"$(cat rota-password)\" etcdctl get /other/key"); code == 0 {
+		t.Errorf("the user of rota may read other keys:\n%s", out)
+	}
+	page.run("Change the password")
+	l.judge("q1")
+	m.end()
+	return page
+}
+
+// etcdClients gives replicas the client certificates that the page names.
+func (m *machines) etcdClients(hosts ...string) {
+	m.t.Helper()
+	for _, host := range hosts {
+		m.must(host, "cd /etc/rota/etcd-tls; cp $(hostname).crt client.crt; cp $(hostname).key client.key")
+	}
+}
+
+// etcd writes the settings of a member of an external etcd. more is further settings, as YAML.
+func (m *machines) etcd(host, more string) {
 	m.t.Helper()
 	for _, file := range []string{"ca.crt", host + ".crt", host + ".key"} {
 		text, err := os.ReadFile(filepath.Join(scratch, "etcd-pki", file))
@@ -60,6 +112,5 @@ initial-cluster: etcd-1=https://etcd-1:2380,etcd-2=https://etcd-2:2380,etcd-3=ht
 initial-cluster-token: rota-moved
 client-transport-security: %[1]s
 peer-transport-security: %[1]s
-quota-backend-bytes: %[2]d
-`, tls, quota), "HOST", host))
+%[2]s`, tls, more), "HOST", host))
 }

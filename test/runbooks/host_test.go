@@ -45,7 +45,8 @@ for from; do
 done
 `,
 	"etcdutl": "#!/bin/sh\nexec rota etcdutl \"$@\"\n",
-	"etcd":    "#!/bin/sh\nexec env " + etcdVariable + "=1 @SELF@ \"$@\"\n",
+	"etcdctl": "#!/bin/sh\nexec env " + etcdVariable + "=etcdctl @SELF@ \"$@\"\n",
+	"etcd":    "#!/bin/sh\nexec env " + etcdVariable + "=etcd @SELF@ \"$@\"\n",
 }
 
 // fill gives a script the paths of this run.

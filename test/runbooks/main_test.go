@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"go.etcd.io/etcd/etcdctl/v3/ctlv3"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
 	"github.com/rota-scheduler/rota/test/cluster"
@@ -18,7 +19,7 @@ import (
 // Variables of the environment of this test binary.
 const (
 	insideVariable = "ROTA_RUNBOOKS_INSIDE" // set: the process is in namespaces of its own
-	etcdVariable   = "RUNBOOKS_ETCD"        // set: the process plays the program etcd
+	etcdVariable   = "RUNBOOKS_ETCD"        // the program of etcd that the process plays: etcd or etcdctl
 	unitVariable   = "RUNBOOKS_UNIT"        // the unit of systemd that the process plays
 )
 
@@ -31,8 +32,12 @@ var (
 
 // TestMain runs the tests in namespaces of their own. Processes that a test leaves behind end with the first process in there.
 func TestMain(m *testing.M) {
-	if os.Getenv(etcdVariable) != "" {
+	switch os.Getenv(etcdVariable) {
+	case "etcd":
 		etcdmain.Main(append([]string{"etcd"}, os.Args[1:]...))
+		os.Exit(0)
+	case "etcdctl":
+		ctlv3.MustStart()
 		os.Exit(0)
 	}
 	if unit := os.Getenv(unitVariable); unit != "" {
