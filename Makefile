@@ -231,8 +231,9 @@ docker-test: ## break a cluster of three containers, and jobs in containers (nee
 	ROTA_CONTAINERS=1 $(GO) test -count=1 -v -timeout 15m ./test/containers
 
 .PHONY: release
-release: ## build bin/release/dist: archives, deb, rpm, SBOM, checksums; VERSION=1.2.3, else the nearest tag (tools come from the Go module proxy)
+release: ## build and check bin/release/dist: archives, deb, rpm, images, SBOM, checksums; VERSION=1.2.3, else the nearest tag (tools come from the Go module proxy)
 	VERSION=$(VERSION) TARGETS="$(TARGETS)" deploy/packages/release.sh
+	ROTA_RELEASE=$(CURDIR)/bin/release/dist $(GO) test -count=1 -v -run TestTheArtifacts ./test/release
 
 .PHONY: systemd-test
 systemd-test: ## install the deb under a real systemd (needs root, debootstrap, Debian's archive; without them, skips unless ROTA_CI=1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds bin/release: static binaries, archives, a deb and an rpm for each Linux, an SBOM, checksums. `make release` calls it.
+# Builds bin/release: static binaries, archives, packages and a container image for each Linux, an SBOM, checksums. `make release` calls it.
 #
 # The version is that of the nearest git tag; VERSION=1.2.3 names another one. Two builds of one commit are equal.
 set -euo pipefail
@@ -32,6 +32,7 @@ gzip -n "$out"/share/man/*.1
 mkdir "$out/package"
 for dir in "$out"/linux_*; do
 	cp "$dir/rota" "$out/package/rota"
+	deploy/packages/image.sh "${dir##*_}" "$dir/rota" "$out/dist/rota_${VERSION}_linux_${dir##*_}_image.tar.gz"
 	for packager in deb rpm; do
 		ARCH=${dir##*_} go run "$NFPM" package --config deploy/packages/nfpm.yaml --packager "$packager" --target "$out/dist/"
 	done
