@@ -161,6 +161,16 @@ bench: ## measure rota and etcd alone, about 10 minutes; docs/explanation/perfor
 	bin/bench idle
 	bin/bench pages
 
+.PHONY: peers
+# River and asynq are in a Go module of their own, so that the module of rota does not need them.
+peers: ## measure rota beside River on PostgreSQL and asynq on Redis, 5 minutes; installs both servers (needs root or the servers, Debian)
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || apt-get install -y --no-install-recommends postgresql
+	@command -v redis-server >/dev/null || apt-get install -y --no-install-recommends redis-server
+	@mkdir -p bin
+	$(GO) build -pgo=cmd/rota/default.pgo -o bin/bench ./test/bench
+	cd test/bench/peers && $(GO) build -o $(CURDIR)/bin/peers .
+	bin/peers -rounds $(or $(ROUNDS),3)
+
 .PHONY: profile
 # The compiler reads the profile whenever it builds cmd/rota. A build without it is slower, but as right.
 profile: ## measure cmd/rota/default.pgo anew, about 3 minutes; nothing else may run meanwhile

@@ -132,13 +132,14 @@ func (b *sustained) measure(ctx context.Context, o *options, c *cluster, led *le
 
 // spent has the costs up to an instant.
 type spent struct {
+	at   time.Time
 	used time.Duration // processor time
 	counters
 }
 
 func (c *cluster) spent(ctx context.Context) (spent, error) {
 	now, err := c.counters(ctx)
-	return spent{usage(), now}, err
+	return spent{time.Now(), usage(), now}, err
 }
 
 // total waits until all runs have started and their outcomes are in the store. It reports the cost per run since begin. It also
@@ -158,6 +159,7 @@ func (c *cluster) total(ctx context.Context, led *ledger, begin spent, runs int)
 			continue
 		}
 		d, n := end.minus(begin.counters), float64(runs)
+		say("runs settled", "%.0f /s, from the first slot to the last outcome", n/end.at.Sub(begin.at).Seconds())
 		say("all in all, per run", "%.2f puts, %.3f transactions, %.0f bytes, %.1f us of processor",
 			d.puts/n, d.transactions/n, d.bytes/n, (end.used-begin.used).Seconds()*1e6/n)
 		return nil
