@@ -114,12 +114,13 @@ func (r *armedRun) prepareClaim() {
 // awaitSpec waits for the definition of the run.
 func (r *armedRun) awaitSpec() {
 	ctx, stop := r.waitContext()
-	defer stop()
-	var err error
-	if r.spec, err = r.shift.w.definitions.await(ctx, &r.run, r.jobRev); err != nil {
+	spec, err := r.shift.w.definitions.await(ctx, &r.run, r.jobRev)
+	stop()
+	if err != nil {
 		r.tryClaim(err)
 		return
 	}
+	r.spec = spec
 	r.awaitTime()
 }
 
