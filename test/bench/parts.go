@@ -29,8 +29,10 @@ const (
 
 var parts = []part{
 	{memoryStore, []string{"store/mem."}},
-	{collection, []string{"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart"}},
-	{"codec", []string{"AppendJSON", "store.decode", "store.(*Mirror).decode", "store.encode", "store.checkOrder", "encoding/json.", "job.Parse"}},
+	{collection, []string{"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc",
+		"runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart"}},
+	{"codec", []string{"AppendJSON", "store.decode", "store.(*Mirror).decode", "store.encode",
+		"store.checkOrder", "encoding/json.", "job.Parse"}},
 	{"mirror", []string{"store.(*Mirror)", "store.(*Store).follow", "store.(*Feed)"}},
 	{"journal", []string{"worker.(*Journal)", "worker.(*batch)", "go.etcd.io/bbolt."}},
 	{"store: requests, groups", []string{"store.(*"}},

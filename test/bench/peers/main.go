@@ -59,7 +59,8 @@ func main() {
 
 func run(ctx context.Context, o options) error {
 	list := []peer{{"rota", measureRota}, {"River", measureRiver}, {"asynq", measureAsynq}}
-	fmt.Println("| round | program | runs/s | processor of each | runs/s of rota, as a share of this | processor of rota, as a share of this |")
+	fmt.Println("| round | program | runs/s | processor of each " +
+		"| runs/s of rota, as a share of this | processor of rota, as a share of this |")
 	fmt.Println("|---|---|---|---|---|---|")
 	versions := make([]string, len(list))
 	for round := range o.rounds {
@@ -72,7 +73,8 @@ func run(ctx context.Context, o options) error {
 			if versions[i] = version; i == 0 {
 				rota = f
 			}
-			fmt.Printf("| %d | %s | %.0f | %.0f us | %.2f | %.2f |\n", round+1, p.name, f.rate, f.micros, rota.rate/f.rate, rota.micros/f.micros)
+			fmt.Printf("| %d | %s | %.0f | %.0f us | %.2f | %.2f |\n", round+1,
+				p.name, f.rate, f.micros, rota.rate/f.rate, rota.micros/f.micros)
 		}
 	}
 	fmt.Println()
