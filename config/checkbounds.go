@@ -25,6 +25,13 @@ func (s *Settings) checkKinds(fail func(key, hint, format string, args ...any)) 
 
 // checkBounds reports bounds that no cluster can have.
 func (s *Settings) checkBounds(fail func(key, hint, format string, args ...any)) {
+	percent := func(key string, value, low int, hint string) {
+		if value < low || value > 100 {
+			fail(key, hint, "%d is not between %d and 100", value, low)
+		}
+	}
+	percent("worker.pressure.memory", s.Worker.Pressure.Memory, 0, "write a percentage, such as 60, or 0 for no limit")
+	percent("worker.pressure.cpu", s.Worker.Pressure.CPU, 0, "write a percentage, such as 90, or 0 for no limit")
 	if s.Bounds.Waiting < 1 {
 		fail("bounds.waiting", "write 1 or more", "%d is less than 1", s.Bounds.Waiting)
 	}
@@ -34,9 +41,7 @@ func (s *Settings) checkBounds(fail func(key, hint, format string, args ...any))
 	if s.Bounds.Jobs < 1 {
 		fail("bounds.jobs", "write 1 or more", "%d is less than 1", s.Bounds.Jobs)
 	}
-	if s.Bounds.Space < 1 || s.Bounds.Space > 100 {
-		fail("bounds.space", "write a percentage, such as 80", "%d is not between 1 and 100", s.Bounds.Space)
-	}
+	percent("bounds.space", s.Bounds.Space, 1, "write a percentage, such as 80")
 }
 
 // checkPing reports a ping of the cluster that cannot be sent.

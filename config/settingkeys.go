@@ -118,6 +118,14 @@ var settings = []setting{
 		func(s *Settings) any { return &s.Worker.ShutdownGrace },
 	},
 	{
+		"worker.pressure.memory", "memory pressure in percent from which the worker takes no runs; 0: none", "60",
+		func(s *Settings) any { return &s.Worker.Pressure.Memory },
+	},
+	{
+		"worker.pressure.cpu", "CPU pressure in percent from which the worker takes no runs; 0: none", "0",
+		func(s *Settings) any { return &s.Worker.Pressure.CPU },
+	},
+	{
 		"worker.refs.files", "patterns of files that jobs may name by ${file:}, by commas", "/run/secrets/*",
 		func(s *Settings) any { return &s.Worker.Refs.Files },
 	},

@@ -128,11 +128,15 @@ type Worker struct {
 	Labels        map[string]string // a job selects workers by these labels with its key workers
 	RunAs         string            // user of commands, as name or uid, and optionally :group; empty: the user of this process
 	ShutdownGrace time.Duration     // how long running attempts may continue when the process stops
+	Pressure      Pressure
 	Refs          Refs
 	HTTP          Reach
 	Container     Engine
 	Kubernetes    Kubernetes
 }
+
+// Pressure limits the pressure of a machine, in percent, up to which its worker takes runs; 0: it takes them under any.
+type Pressure struct{ Memory, CPU int }
 
 // Engine configures the engine that runs containers on this machine.
 type Engine struct {

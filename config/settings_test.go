@@ -49,6 +49,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		Dispatch: Dispatch{ArmAhead: 2 * time.Second, MaxClockOffset: 500 * time.Millisecond},
 		Worker: Worker{
 			Enabled: true, Capacity: 64, Kinds: []string{"command", "http", "handler"}, ShutdownGrace: 25 * time.Second, Refs: refs,
+			Pressure:  Pressure{Memory: 60},
 			Container: Engine{Socket: "/var/run/docker.sock"},
 		},
 		Notify:  Notify{Refs: refs, Ping: ClusterPing{Service: "healthchecks", Every: time.Minute}},

@@ -34,6 +34,8 @@ func workerRows(p *page, workers []api.WorkerView) [][]any {
 		w := &workers[i]
 		state := tinted{"ready", green}
 		switch {
+		case w.Pressure != "":
+			state = tinted{"pressure", yellow}
 		case w.Draining:
 			state = tinted{"draining", yellow}
 		case w.Free <= 0:

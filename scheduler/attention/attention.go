@@ -35,6 +35,7 @@ const (
 	NoWorker    = "no_worker"
 	Hook        = "hook"
 	Quarantined = "quarantined"
+	Pressure    = "pressure"
 	Output      = "output"
 	Files       = "files"
 	AuthFile    = "auth_file"
@@ -48,7 +49,7 @@ const (
 // Kinds returns all kinds, the most urgent first.
 func Kinds() []string {
 	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, Approval, NoWorker, Hook,
-		Quarantined, Output, Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
+		Quarantined, Pressure, Output, Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
 }
 
 // Sort puts the most urgent items first. Items of one kind are in the order of their names.

@@ -23,6 +23,8 @@ type Worker struct {
 	TLSOptional []string `json:"tls_optional,omitempty"`
 	// OutputTrouble is why it cannot upload output to output.store; "" if it can, or if it has none.
 	OutputTrouble string `json:"output_trouble,omitempty"`
+	// Pressure is the pressure of its machine because of which it accepts no new runs; "" if there is none. Then it also drains.
+	Pressure string `json:"pressure,omitempty"`
 
 	Rev int64 `json:"-"`
 }

@@ -94,6 +94,8 @@ const (
 	errChanged     refusal = "the job was changed"
 	errNoDisk      refusal = "worker's disk cannot be written to"
 	errCannotStart refusal = "worker cannot start attempts"
+	errNoMemory    refusal = "worker is under memory pressure"
+	errNoCPU       refusal = "worker is under CPU pressure"
 )
 
 // errReassigned is returned when a leader has assigned an armed run to this worker again.

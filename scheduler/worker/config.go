@@ -53,6 +53,11 @@ type Config struct {
 	// it returns nil. If StartCheck is nil, the worker assumes after a second that attempts can start.
 	StartCheck func() error
 
+	// Pressure returns the pressure of the machine now; nil: none is read. While a value is not below its PressureLimits, the worker
+	// hands back runs that it has not begun, until the value is below half of the limit. 0: no limit.
+	Pressure       func() Pressure
+	PressureLimits Pressure
+
 	Observer Observer // nil: none
 	Tracer   Tracer   // nil: none
 	// Now returns the time of the wall clock with a reading of the monotonic clock. nil: time.Now.

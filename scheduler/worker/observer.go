@@ -20,6 +20,8 @@ type Observer interface {
 	Fenced(run *job.Run, o *job.Outcome)
 	// Load reports how many attempts execute and how many outcomes are not in the store yet.
 	Load(executing, unsent int)
+	// Pressure reports the pressure of the machine, and whether the worker accepts no runs because of it.
+	Pressure(p Pressure, tooHigh bool)
 	// SessionEnded reports that the worker has lost its session.
 	SessionEnded()
 }
@@ -43,4 +45,5 @@ func (noObserver) Recalled(*job.Run, string)                   {}
 func (noObserver) Ended(*job.Run, *job.Outcome, time.Duration) {}
 func (noObserver) Fenced(*job.Run, *job.Outcome)               {}
 func (noObserver) Load(int, int)                               {}
+func (noObserver) Pressure(Pressure, bool)                     {}
 func (noObserver) SessionEnded()                               {}

@@ -8,8 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Refuses returns why the worker accepts no runs; nil if it accepts them. The reason is that the disk is full, is broken or
-// does not answer, or that the machine cannot start attempts. Executing attempts continue. If the journal cannot take their
+// Refuses returns what is broken so that the worker accepts no runs; nil if nothing is. The disk is full, is broken or does not
+// answer, or the machine cannot start attempts. Pressure breaks nothing, and is no reason here. Executing attempts continue. If the journal cannot take their
 // outcomes, the outcomes are sent from memory.
 func (w *Worker) Refuses() error {
 	w.mu.Lock()
@@ -25,6 +25,9 @@ func (w *Worker) refusesLocked() error {
 	return w.startErr
 }
 
+// acceptsNoneLocked reports whether the worker accepts no runs, for whatever reason. w.mu is held.
+func (w *Worker) acceptsNoneLocked() bool { return w.refusesLocked() != nil || w.pressed != "" }
+
 // refusal returns the reason for handing back armed runs; "" if the worker claims them.
 func (w *Worker) refusal() refusal {
 	w.mu.Lock()
@@ -34,6 +37,10 @@ func (w *Worker) refusal() refusal {
 		return errNoDisk
 	case w.startErr != nil:
 		return errCannotStart
+	case w.pressed == memory:
+		return errNoMemory
+	case w.pressed == cpu:
+		return errNoCPU
 	}
 	return ""
 }
@@ -109,11 +116,13 @@ func (s *shift) watchHealth() {
 
 // presence returns the record that shows this worker to other processes.
 func (w *Worker) presence() job.Worker {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return job.Worker{
 		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
 		Limits: w.cfg.Limits, Kinds: w.cfg.Kinds,
-		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(), Draining: w.Refuses() != nil,
-		TLSOptional: w.cfg.TLSOptional,
+		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(), Draining: w.acceptsNoneLocked(),
+		Pressure: w.pressureText, TLSOptional: w.cfg.TLSOptional,
 	}
 }
 
@@ -145,7 +154,7 @@ func (s *shift) publishPresence() {
 		return
 	}
 	s.w.mu.Lock()
-	s.shownDraining, s.shownTrouble, s.presenceUncertain = w.Draining, w.OutputTrouble, false
+	s.shownDraining, s.shownTrouble, s.shownPressure, s.presenceUncertain = w.Draining, w.OutputTrouble, w.Pressure, false
 	s.w.mu.Unlock()
 }
 
@@ -153,5 +162,6 @@ func (s *shift) publishPresence() {
 func (s *shift) presenceOutdated() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	return s.presenceUncertain || s.shownTrouble != s.w.outputTrouble || s.shownDraining != (s.draining || s.w.refusesLocked() != nil)
+	return s.presenceUncertain || s.shownTrouble != s.w.outputTrouble || s.shownPressure != s.w.pressureText ||
+		s.shownDraining != (s.draining || s.w.acceptsNoneLocked())
 }

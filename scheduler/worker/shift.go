@@ -34,18 +34,20 @@ type shift struct {
 	draining          bool                 // armed runs are handed back
 	shownDraining     bool                 // what the presence in the store says, by the last answer of the store
 	shownTrouble      string               // the same for OutputTrouble
+	shownPressure     string               // the same for Pressure
 	presenceUncertain bool                 // a later change of the presence has failed, or has no answer yet
 }
 
 func newShift(life context.Context, w *Worker, session Session) *shift {
 	ctx, cancel := context.WithCancelCause(life)
+	shown := w.presence() // the presence that opened the session says the same
 	return &shift{
 		w: w, session: session, life: life, ctx: ctx, cancel: cancel,
 		closeSoon: make(chan struct{}, 1), publishing: make(chan struct{}, 1),
-		shownDraining: w.Refuses() != nil, // the presence that opened the session says the same
-		armed:         make(map[string]*armedRun),
-		dueCounts:     make(map[int64]int),
-		orders:        make(map[string]*order),
+		shownDraining: shown.Draining, shownPressure: shown.Pressure,
+		armed:     make(map[string]*armedRun),
+		dueCounts: make(map[int64]int),
+		orders:    make(map[string]*order),
 	}
 }
 
@@ -56,6 +58,7 @@ func (s *shift) start() {
 	s.wg.Go(s.receiveOrders)
 	s.wg.Go(s.closeOrders)
 	s.wg.Go(s.watchHealth)
+	s.wg.Go(s.watchPressure)
 }
 
 // watchSession ends the shift as soon as others may think the session over, and before they can act on it.

@@ -56,6 +56,8 @@ type Worker struct {
 	diskErr       error                 // guarded by mu: why the disk cannot be written to; nil: it can
 	startErr      error                 // guarded by mu: why attempts cannot start; nil: they can, as far as is known
 	outputTrouble string                // guarded by mu: why output cannot be uploaded; "": it can
+	pressed       string                // guarded by mu: the resource whose pressure is too high; "": none
+	pressureText  string                // guarded by mu: that pressure when it became too high, for the presence; "": none
 }
 
 // steadySession is how long a session must last so that the next one is opened without a delay.
@@ -112,6 +114,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.replay(life)
 
 	w.checkDisk(ctx) // before the first presence, which says whether the worker accepts runs
+	w.checkPressure()
 	err := w.work(ctx, life)
 	end(executor.ErrStopping)
 	w.hurryUp()

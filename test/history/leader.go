@@ -10,6 +10,7 @@ import (
 var byWorker = []string{
 	"worker is stopping", "stopped before it began", "worker has no room", "worker could not read its definition",
 	"the job was changed", "worker's disk cannot be written to", "worker cannot start attempts",
+	"worker is under memory pressure", "worker is under CPU pressure",
 }
 
 // byLeader reports whether only a leader makes the step from prev to v. A leader creates a slot's run, ends it before it

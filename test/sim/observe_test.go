@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/worker"
 )
 
 // Decided implements scheduler.Observer.
@@ -46,5 +47,7 @@ func (w watcher) Ended(*job.Run, *job.Outcome, time.Duration) {}
 func (w watcher) Fenced(*job.Run, *job.Outcome) { w.world.tally.add("outcomes that came too late") }
 
 func (w watcher) Load(int, int) {}
+
+func (w watcher) Pressure(worker.Pressure, bool) {}
 
 func (w watcher) SessionEnded() { w.world.tally.add("worker sessions lost") }

@@ -28,6 +28,12 @@ func (n *Node) kinds() []string {
 // works reports whether this node executes attempts.
 func (n *Node) works() bool { return n.cfg.Role == WorkerOnly || n.set.Worker.Enabled }
 
+// pressureLimits returns the pressure from which the worker takes no runs.
+func (n *Node) pressureLimits() worker.Pressure {
+	of := n.set.Worker.Pressure
+	return worker.Pressure{Memory: float64(of.Memory), CPU: float64(of.CPU)}
+}
+
 // startWorker runs the worker, if this node has one.
 func (n *Node) startWorker(background starter, stops *closers) error {
 	if !n.works() {
@@ -46,6 +52,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		Limits: groups.Controllers(), Kinds: n.kinds(), TLSOptional: n.optionalTLS(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
 		Uploads: n.openUploads(), NannyCommand: n.cfg.Nanny, StartCheck: command.CheckStart,
+		Pressure: worker.ReadPressure, PressureLimits: n.pressureLimits(),
 		Observer: n.metrics, Now: n.now, LeaderNow: n.clocks.LeaderNow,
 	}.Defaults()
 	if n.cfg.Role == Replica {

@@ -82,7 +82,7 @@ func (b *Backend) checkPresence(ctx context.Context) error {
 		return errors.New("others do not see this worker")
 	case err != nil:
 		return errors.New("etcd does not answer: " + failure.Short(err))
-	case w.Draining || w.PID != os.Getpid():
+	case w.Draining && w.Pressure == "" || w.PID != os.Getpid(): // pressure passes, and the API of a replica stays useful
 		return errors.New("the worker takes nothing new")
 	}
 	return nil

@@ -42,6 +42,7 @@ type Metrics struct {
 	delivered *prometheus.CounterVec // by result
 	uploading prometheus.Gauge
 	uploadErr prometheus.Gauge
+	pressure  pressure
 	trace     func(*job.Run) string // as in Sources
 }
 
@@ -124,6 +125,7 @@ func New(from Sources) *Metrics {
 		m.decisions, m.refused, m.rejected, m.delivered, m.uploading, m.uploadErr,
 		m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.pressure = newPressure(m.registry)
 	if from.Jobs != nil {
 		m.skipped = newRowCounts(from.Known)
 		m.registry.MustRegister(jobs{from.Jobs, m.skipped})
@@ -262,15 +264,6 @@ func (m *Metrics) Load(executing, unsent int) {
 
 // Refused counts a request that a bound refused.
 func (m *Metrics) Refused(bound string) { m.refused.WithLabelValues(bound).Inc() }
-
-// Uploads sets how many outputs wait for their upload, and whether uploads fail.
-func (m *Metrics) Uploads(waiting int, failing bool) {
-	m.uploading.Set(float64(waiting))
-	m.uploadErr.Set(0)
-	if failing {
-		m.uploadErr.Set(1)
-	}
-}
 
 // Rejected counts a request whose caller may not make it, by the reason.
 func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }

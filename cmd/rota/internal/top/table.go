@@ -145,6 +145,8 @@ func (s State) runRow(i int, r *api.RunView) row {
 func workerRow(w *api.WorkerView) row {
 	state, look := "ready", good
 	switch {
+	case w.Pressure != "":
+		state, look = "pressure", warning
 	case w.Draining:
 		state, look = "draining", warning
 	case w.Free <= 0:

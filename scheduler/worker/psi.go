@@ -1,0 +1,78 @@
+package worker
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// ReadPressure returns the pressure of this machine, or of the cgroup of this process if that is higher. It uses the kernel's
+// pressure stall information (PSI): for memory the time in which all work waited, for CPUs the time in which some did, both over
+// ten seconds. A kernel without PSI has estimates instead. What cannot be read counts as zero.
+func ReadPressure() Pressure { return readPressure("/", runtime.NumCPU()) }
+
+// lastMemory is the share of the memory below which a kernel without PSI counts as under pressure.
+const lastMemory = 0.1
+
+// readPressure does the same as ReadPressure, with proc and sys below root, for a machine of so many cores.
+func readPressure(root string, cores int) (p Pressure) {
+	read := func(name ...string) string {
+		b, _ := os.ReadFile(filepath.Join(root, filepath.Join(name...)))
+		return string(b)
+	}
+	if text := read("proc/pressure/memory"); text != "" {
+		p.Memory = stallTime(text, "full")
+	} else {
+		p.Memory = shortOfMemory(read("proc/meminfo"))
+	}
+	if text := read("proc/pressure/cpu"); text != "" {
+		p.CPU = stallTime(text, "some")
+	} else {
+		p.CPU = shortOfCores(read("proc/loadavg"), cores)
+	}
+	for line := range strings.Lines(read("proc/self/cgroup")) {
+		if group, unified := strings.CutPrefix(strings.TrimSpace(line), "0::"); unified {
+			p.Memory = max(p.Memory, stallTime(read("sys/fs/cgroup", group, "memory.pressure"), "full"),
+				stallTime(read("sys/fs/cgroup/unified", group, "memory.pressure"), "full"))
+		}
+	}
+	return p
+}
+
+// stallTime returns avg10 of the line of a kind, some or full, of a PSI file.
+func stallTime(text, kind string) float64 {
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == kind {
+			percent, _ := strconv.ParseFloat(strings.TrimPrefix(fields[1], "avg10="), 64)
+			return percent
+		}
+	}
+	return 0
+}
+
+// shortOfMemory estimates the pressure from /proc/meminfo: from 0 % if a tenth of the memory is available to 100 % if none is.
+func shortOfMemory(meminfo string) float64 {
+	sizes := map[string]float64{}
+	for line := range strings.Lines(meminfo) {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			sizes[fields[0]], _ = strconv.ParseFloat(fields[1], 64)
+		}
+	}
+	total, available := sizes["MemTotal:"], sizes["MemAvailable:"]
+	if total <= 0 {
+		return 0
+	}
+	return 100 * max(0, 1-available/total/lastMemory)
+}
+
+// shortOfCores estimates the pressure from /proc/loadavg: the share of the tasks that have no core, over a minute.
+func shortOfCores(loadavg string, cores int) float64 {
+	first, _, _ := strings.Cut(loadavg, " ")
+	load, _ := strconv.ParseFloat(first, 64)
+	if load <= 0 {
+		return 0
+	}
+	return 100 * max(0, 1-float64(cores)/load)
+}
