@@ -61,13 +61,13 @@ func (t *translation) cronJob(f *fields) {
 			Max: 6, Backoff: job.BackoffExponential, Min: job.Duration(10 * time.Second), MaxDelay: job.Duration(6 * time.Minute),
 		},
 	}
-	if s.Timezone == "" {
-		t.note(spec.line, "no timeZone: Kubernetes uses that of its controller manager, the job here uses UTC")
-	}
 	zone, rest, ok := strings.Cut(s.Schedule[0], " ")
 	if name, value, _ := strings.Cut(zone, "="); ok && (name == "TZ" || name == "CRON_TZ") {
 		s.Timezone = value
 		s.Schedule[0] = strings.TrimSpace(rest)
+	}
+	if s.Timezone == "" {
+		t.note(spec.line, "no timeZone: Kubernetes uses that of its controller manager, the job here uses UTC")
 	}
 	if combinesDays(s.Schedule[0]) {
 		t.lost(spec.lineOf("schedule"),
