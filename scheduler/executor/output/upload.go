@@ -34,7 +34,7 @@ type Uploader struct {
 
 	mu    sync.Mutex
 	names []string        // guarded by mu: paths below From that wait, the next one first
-	known map[string]bool // guarded by mu: the elements of names
+	known map[string]bool // guarded by mu: the elements of names whose upload has not begun
 }
 
 const (
@@ -97,12 +97,13 @@ func (u *Uploader) Run(ctx context.Context) error {
 			}
 			continue
 		}
+		u.begin(name)
 		err := u.call(ctx, func() error { return u.upload(ctx, name) })
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err == nil {
-			u.remove(name)
+			u.removeFirst()
 			u.cfg.Report(waiting-1, nil)
 			pause = uploadPause
 			continue
@@ -162,10 +163,16 @@ func (u *Uploader) first() (name string, waiting int) {
 	return name, len(u.names)
 }
 
-func (u *Uploader) remove(name string) {
+// begin lets Add add a file again whose upload begins. Otherwise output that is written meanwhile would not be uploaded.
+func (u *Uploader) begin(name string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.known, name)
+}
+
+func (u *Uploader) removeFirst() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	u.names = u.names[1:]
 }
 

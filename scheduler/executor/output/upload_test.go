@@ -92,6 +92,19 @@ func TestOutputIsUploaded(t *testing.T) {
 	(*Uploader)(nil).Add("a/x", 1)
 }
 
+// Output that is added while its upload is under way is uploaded again.
+func TestOutputIsAddedDuringItsUpload(t *testing.T) {
+	u := NewUploader(UploadConfig{From: t.TempDir()})
+	u.Add("a/x", 1)
+	name, _ := u.first()
+	u.begin(name)
+	u.Add("a/x", 1)
+	u.removeFirst()
+	if again, waiting := u.first(); again != name || waiting != 1 {
+		t.Errorf("%q and %d files wait, want %q", again, waiting, name)
+	}
+}
+
 // An upload that was interrupted goes on where it stopped.
 func TestAnUploadIsResumed(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
