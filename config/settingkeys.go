@@ -146,12 +146,24 @@ var settings = []setting{
 		func(s *Settings) any { return &s.Worker.Container.Socket },
 	},
 	{
+		"worker.container.volumes", "patterns of paths and names of volumes that containers may mount, by commas", "",
+		func(s *Settings) any { return &s.Worker.Container.Volumes },
+	},
+	{
+		"worker.container.networks", "patterns of networks that containers may name, by commas", "none,bridge",
+		func(s *Settings) any { return &s.Worker.Container.Networks },
+	},
+	{
 		"worker.kubernetes.kubeconfig", "file with the Kubernetes cluster for jobs of the kind kubernetes (default that of this pod)", "",
 		func(s *Settings) any { return &s.Worker.Kubernetes.Kubeconfig },
 	},
 	{
 		"worker.kubernetes.namespaces", "namespaces that such jobs may use, the default first, by commas", "",
 		func(s *Settings) any { return &s.Worker.Kubernetes.Namespaces },
+	},
+	{
+		"worker.kubernetes.allow", "fields of pods that such jobs may set, besides harmless ones, by commas", "",
+		func(s *Settings) any { return &s.Worker.Kubernetes.Allow },
 	},
 	{
 		"notify.refs.files", "patterns of files that notifiers may name by ${file:}, by commas", "/run/secrets/*",

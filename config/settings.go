@@ -140,13 +140,16 @@ type Pressure struct{ Memory, CPU int }
 
 // Engine configures the engine that runs containers on this machine.
 type Engine struct {
-	Socket string // of Docker's engine, as the absolute path of a unix socket
+	Socket   string   // of Docker's engine, as the absolute path of a unix socket
+	Volumes  []string // patterns of paths and names of volumes that jobs may mount, in the syntax of path.Match
+	Networks []string // patterns of networks that jobs may name
 }
 
 // Kubernetes is the cluster in which the worker executes jobs of the kind kubernetes.
 type Kubernetes struct {
 	Kubeconfig string   // file with the address and the credentials; empty: those of the pod in which this process runs
 	Namespaces []string // where jobs may be, the default first; empty: the namespace of the credentials
+	Allow      []string // fields of pods that jobs may set besides harmless ones: see kubernetes.Config
 }
 
 // Notify configures which references and addresses notifiers may use. The leader sends messages from its own machine.

@@ -39,7 +39,8 @@ func TestAWorkerIsKilledWhileAContainerRuns(t *testing.T) {
 		Binary: rota, Replicas: 1, Jobs: map[string]job.Spec{"again": again, "once": once},
 		Flags: func(string) []string { return []string{"--worker-enabled=false"} },
 	})
-	w := c.AddWorker("w1", "--worker-kinds=container", "--worker-container-socket="+d.socket, "--worker-refs-files="+secret)
+	w := c.AddWorker("w1", "--worker-kinds=container", "--worker-container-socket="+d.socket, "--worker-refs-files="+secret,
+		"--worker-container-volumes="+ledger)
 	server := "--server=" + c.Replicas()[0].URL
 	for _, name := range []string{"again", "once"} {
 		if out, code := cluster.Command(t, rota, "run", name, server); code != 0 {

@@ -27,7 +27,7 @@ func TestAFencedWorkerEndsItsContainer(t *testing.T) {
 			Command: []string{"note:/ledger/begun", "sleep:20s", "note:/ledger/ended"},
 		}}},
 	})
-	flags := []string{"--worker-kinds=container", "--worker-container-socket=" + d.socket}
+	flags := []string{"--worker-kinds=container", "--worker-container-socket=" + d.socket, "--worker-container-volumes=" + ledger}
 	link := proxy.NewLink(t, c.Endpoints()[0])
 	c.AddWorker("w1", flags...).StartVia(link.Endpoint())
 	if _, _, err := c.Client.Submit(t.Context(), "slow", api.RunRequest{}); err != nil {

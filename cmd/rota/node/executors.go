@@ -57,6 +57,7 @@ func (n *Node) executors(groups *cgroups.Tree, background starter) (set *executo
 		containers := container.New(container.Config{
 			Socket: n.set.Worker.Container.Socket, Cluster: n.set.Etcd.Prefix + "@" + n.memory.Last().Cluster,
 			Worker: n.set.Node.Name, Refs: policy,
+			Limits: &container.Limits{Volumes: n.set.Worker.Container.Volumes, Networks: n.set.Worker.Container.Networks},
 		}, n.now)
 		kinds["container"] = containers
 		background("sweep containers", func(ctx context.Context) error {
@@ -114,5 +115,6 @@ func (n *Node) kubernetes(policy *refs.Policy) (e *kubernetes.Executor, end func
 	if len(namespaces) == 0 {
 		namespaces = []string{api.Namespace}
 	}
-	return kubernetes.New(kubernetes.Config{API: api, Namespaces: namespaces, Refs: policy}, n.now), api.Close, nil
+	cfg := kubernetes.Config{API: api, Namespaces: namespaces, Refs: policy, Allow: set.Allow}
+	return kubernetes.New(cfg, n.now), api.Close, nil
 }

@@ -27,6 +27,7 @@ type Config struct {
 	Cluster string       // identity of the cluster: several clusters may use one engine
 	Worker  string       // name of the worker
 	Refs    *refs.Policy // which references jobs may use; nil: all
+	Limits  *Limits      // which volumes and networks jobs may use; nil: all
 }
 
 // Executor executes the kind container.
@@ -51,8 +52,9 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
 	var o job.Outcome
 	if err != nil {
-		_, forbidden := errors.AsType[*refs.RefusedError](err)
-		o = job.Outcome{State: job.Failed, Reason: err.Error(), Retry: !forbidden}
+		_, reference := errors.AsType[*refs.RefusedError](err)
+		_, limit := errors.AsType[*limitError](err)
+		o = job.Outcome{State: job.Failed, Reason: err.Error(), Retry: !reference && !limit}
 	} else if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok {
 		o = interrupted // no container was created
 	} else {

@@ -37,9 +37,12 @@ type logConfig struct {
 	Config map[string]string
 }
 
-// creation returns the container of an attempt, with all references resolved.
+// creation returns the container of an attempt, with all references resolved. The limits allow it.
 func (e *Executor) creation(req *executor.Request, resolver *refs.Resolver) (*creation, error) {
 	spec := req.Spec.Container
+	if err := e.cfg.Limits.check(spec); err != nil {
+		return nil, err
+	}
 	env := make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(req.Spec.Env)) {
 		value, err := resolver.Expand(req.Spec.Env[name])

@@ -28,6 +28,7 @@ type Config struct {
 	API        API
 	Namespaces []string     // where jobs may be; the first one is the default
 	Refs       *refs.Policy // which references jobs may use; nil: all
+	Allow      []string     // fields of pods that jobs may set besides those of harmless, such as spec.hostNetwork or spec.nodeName=n1
 }
 
 // Executor executes the kind kubernetes.
@@ -56,6 +57,8 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	if !slices.Contains(e.cfg.Namespaces, a.namespace) {
 		o = job.Outcome{State: job.Failed, Reason: fmt.Sprintf("namespace %s is not in worker.kubernetes.namespaces, which has %s",
 			a.namespace, strings.Join(e.cfg.Namespaces, ", "))}
+	} else if refused := beyond(req.Spec.Kubernetes, e.cfg.Allow); refused != nil {
+		o = job.Outcome{State: job.Failed, Reason: refused.Error()}
 	} else {
 		o = a.execute(ctx, plain, secret, err)
 	}

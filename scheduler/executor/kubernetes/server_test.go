@@ -27,6 +27,7 @@ type server struct {
 	forbid  bool                      // guarded by mu: every answer is 403
 	state   map[string]any            // guarded by mu: the status of new pods
 	log     string                    // guarded by mu
+	api     *kubeapi.Client
 }
 
 func (s *server) set(change func()) {
@@ -179,5 +180,6 @@ func newServer(t *testing.T, state map[string]any) (*server, *kubernetes.Executo
 		t.Fatal(err)
 	}
 	t.Cleanup(api.Close)
+	s.api = api
 	return s, kubernetes.New(kubernetes.Config{API: api, Namespaces: []string{"jobs-ns", "absent"}}, time.Now)
 }
