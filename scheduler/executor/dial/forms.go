@@ -23,8 +23,9 @@ var wrappers = []struct {
 	prefix netip.Prefix
 	at     int
 }{
-	{netip.MustParsePrefix("64:ff9b::/96"), 12},   // NAT64, RFC 6052
-	{netip.MustParsePrefix("64:ff9b:1::/48"), 12}, // NAT64 for local use, RFC 8215, as most translators lay it out
-	{netip.MustParsePrefix("2002::/16"), 2},       // 6to4
-	{netip.MustParsePrefix("::/96"), 12},          // IPv4-compatible
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},    // NAT64, RFC 6052
+	{netip.MustParsePrefix("64:ff9b:1::/48"), 12},  // NAT64 for local use, RFC 8215, as most translators lay it out
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), 12}, // IPv4-translated, RFC 7915
+	{netip.MustParsePrefix("2002::/16"), 2},        // 6to4
+	{netip.MustParsePrefix("::/96"), 12},           // IPv4-compatible
 }

@@ -43,6 +43,7 @@ func TestAddressesAreAcceptedOrRefused(t *testing.T) {
 		{"metadata, although allowed", "169.254.169.254:80", open, "metadata"},
 		{"metadata, mapped", "[::ffff:169.254.169.254]:80", open, "metadata"},
 		{"metadata, by NAT64", "[64:ff9b::a9fe:a9fe]:80", open, "metadata"},
+		{"metadata, translated", "[::ffff:0:169.254.169.254]:80", open, "metadata"},
 		{"metadata of IPv6", "[fd00:ec2::254]:80", open, "metadata"},
 		{"metadata of another cloud", "100.100.100.200:80", open, "metadata"},
 		{"link-local", "169.254.1.1:80", open, "link-local"},
