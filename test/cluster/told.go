@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
-	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
 // tellIn is how long after a fault, or after its end, every surviving replica reports it.
@@ -54,7 +53,7 @@ func (c *Cluster) Missed(replicas []*Node, gone *Node, at time.Time) {
 			line, err := n.Client.Timeline(c.t.Context(), at.Add(-time.Minute).UTC().Format(time.RFC3339), "")
 			events = fmt.Sprint(err)
 			for _, e := range line.Entries {
-				if e.Kind == timeline.KindLostMember && strings.HasPrefix(e.Text, gone.Name+" ") {
+				if e.Kind == "lost_member" && strings.HasPrefix(e.Text, gone.Name+" ") {
 					events = near(e.At, at)
 				}
 			}
