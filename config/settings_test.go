@@ -50,7 +50,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		Worker: Worker{
 			Enabled: true, Capacity: 64, Kinds: []string{"command", "http", "handler"}, ShutdownGrace: 25 * time.Second, Refs: refs,
 			Pressure:  Pressure{Memory: 60},
-			Container: Engine{Socket: "/var/run/docker.sock"},
+			Container: Engine{Socket: "/var/run/docker.sock", Networks: []string{"none", "bridge"}},
 		},
 		Notify:  Notify{Refs: refs, Ping: ClusterPing{Service: "healthchecks", Every: time.Minute}},
 		Hooks:   Hooks{Refs: refs},
