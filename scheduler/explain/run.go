@@ -57,7 +57,8 @@ func explainRun(f Facts, r *job.Run) Answer {
 		if late := lateBy(r); late >= time.Second && r.Attempt == 1 {
 			by = " by " + late.Round(time.Second).String()
 		}
-		add("It is late%s: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is %s.", by, policy)
+		add("It is late%s: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is %s.",
+			by, policy)
 		if r.State == job.Succeeded {
 			a.Verdict = verdictRanLate
 		}

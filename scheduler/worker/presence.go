@@ -9,8 +9,8 @@ import (
 )
 
 // Refuses returns what is broken so that the worker accepts no runs; nil if nothing is. The disk is full, is broken or does not
-// answer, or the machine cannot start attempts. Pressure breaks nothing, and is no reason here. Executing attempts continue. If the journal cannot take their
-// outcomes, the outcomes are sent from memory.
+// answer, or the machine cannot start attempts. Pressure breaks nothing, and is no reason here. Executing attempts continue. If the
+// journal cannot take their outcomes, the outcomes are sent from memory.
 func (w *Worker) Refuses() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
