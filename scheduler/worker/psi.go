@@ -10,7 +10,7 @@ import (
 
 // ReadPressure returns the pressure of this machine, or of the cgroup of this process if that is higher. It uses the kernel's
 // pressure stall information (PSI): for memory the time in which all work waited, for CPUs the time in which some did, both over
-// ten seconds. A kernel without PSI has estimates instead. What cannot be read counts as zero.
+// ten seconds. A kernel without PSI has estimates instead. An unreadable value counts as zero.
 func ReadPressure() Pressure { return readPressure("/", runtime.NumCPU()) }
 
 // lastMemory is the share of the memory below which a kernel without PSI counts as under pressure.

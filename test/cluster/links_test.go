@@ -175,8 +175,8 @@ func (f *linkFaults) busy() (n *Node) {
 	return n
 }
 
-// check proves that the faults took effect: each cut held bytes back, and workers lost attempts by kills and by cuts. That leaders
-// lost their terms is checked at each fault.
+// check proves that the faults took effect: each cut held bytes back, and workers lost attempts by kills and by cuts. Each fault of
+// a leader has its own check for the end of the term.
 func (f *linkFaults) check(t *testing.T) {
 	t.Helper()
 	held := int64(0)
