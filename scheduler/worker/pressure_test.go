@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,15 +22,16 @@ func TestAMachineUnderPressure(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Minute))
-			var now Pressure // changed only while the worker waits for its next reading
-			r.cfg.Pressure = func() Pressure { return now }
+			var now atomic.Value
+			now.Store(Pressure{})
+			r.cfg.Pressure = func() Pressure { return now.Load().(Pressure) }
 			r.cfg.PressureLimits = Pressure{Memory: 60, CPU: 90}
 			r.start()
 			first, _ := r.one()
 			after(time.Second)
 			r.wantState(first, job.Running)
 
-			now = tt.high
+			now.Store(tt.high)
 			after(pressureEvery)
 			if shown := r.sessions.shown(); !shown.Draining || shown.Pressure != tt.text || r.w.Refuses() != nil {
 				t.Errorf("shown %+v, want a worker that drains with %q; broken: %v", shown, tt.text, r.w.Refuses())
@@ -40,13 +42,13 @@ func TestAMachineUnderPressure(t *testing.T) {
 			if got := r.wantState(second, job.Pending); got.Reason != string(tt.reason) || len(got.Attempts) != 0 {
 				t.Errorf("handed back with %q and %d attempts, want %q and none", got.Reason, len(got.Attempts), tt.reason)
 			}
-			now = tt.between
+			now.Store(tt.between)
 			after(time.Minute)
 			r.wantState(first, job.Succeeded)
 			if shown := r.sessions.shown(); !shown.Draining || shown.Pressure != tt.text {
 				t.Errorf("between the limits: shown %+v, want no change", shown)
 			}
-			now = tt.low
+			now.Store(tt.low)
 			after(pressureEvery)
 			if shown := r.sessions.shown(); shown.Draining || shown.Pressure != "" {
 				t.Errorf("shown %+v, want a worker that accepts runs", shown)
