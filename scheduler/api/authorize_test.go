@@ -40,6 +40,7 @@ func (b *bearer) give(t *testing.T, role auth.Role, jobs ...string) string {
 // guarded returns a cluster with jobs inside and outside of a scope. Each job contains a secret.
 func guarded() *fake {
 	f := newFake()
+	f.note = "jobs.yaml:3:5: job out-http has no schedule"
 	for _, name := range []string{"in-http", "out-http"} {
 		f.putJob(job.Job{Name: name, Origin: job.Origin{Kind: job.OriginAPI}, Generation: 1, Spec: &job.Spec{
 			HTTP: &job.HTTP{URL: "http://x/", Headers: map[string]string{"Authorization": "literal-secret"}},

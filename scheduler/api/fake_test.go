@@ -15,6 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 	"go.uber.org/goleak"
@@ -39,6 +40,7 @@ type fake struct {
 	asked   api.Submission // the latest submission
 	trail   []job.Audit    // in the order of time
 	tokens  []auth.Token
+	note    string // about the job files of q1
 
 	backfills map[string]api.BackfillView
 }
@@ -93,7 +95,13 @@ func viewJob(j job.Job) api.JobView { return api.JobView{Job: j, Revision: j.Rev
 func (f *fake) Cluster(context.Context) (api.ClusterView, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return api.ClusterView{Name: "/rota", Node: "q1", Ready: true, Store: api.StoreView{Revision: f.rev}}, f.fail()
+	v := api.ClusterView{Name: "/rota", Node: "q1", Ready: true, Store: api.StoreView{Revision: f.rev}}
+	if f.note != "" {
+		v.Files.Notes = []string{f.note}
+		v.Attention = []attention.Item{{Kind: attention.Files, Text: f.note}}
+		v.Replicas = []api.ReplicaView{{Replica: job.Replica{Name: "q1", FilesNote: f.note}}}
+	}
+	return v, f.fail()
 }
 
 func (f *fake) Jobs(context.Context) ([]api.JobView, error) {

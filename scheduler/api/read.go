@@ -57,9 +57,13 @@ func (s *Server) readCluster(ctx context.Context, _ *struct{}) (*body[ClusterVie
 
 // onlyVisible removes what names jobs that a client may not see. It does not change the lists of v, which others may share.
 func onlyVisible(v ClusterView, sees func(job string) bool) ClusterView {
-	v.Quarantined = nil
+	v.Quarantined, v.Files.Notes = nil, nil
+	v.Replicas = slices.Clone(v.Replicas)
+	for i := range v.Replicas {
+		v.Replicas[i].FilesNote = ""
+	}
 	v.Attention = slices.DeleteFunc(slices.Clone(v.Attention), func(i attention.Item) bool {
-		return i.Kind == attention.Quarantined || i.Job != "" && !sees(i.Job)
+		return i.Kind == attention.Quarantined || i.Kind == attention.Files || i.Job != "" && !sees(i.Job)
 	})
 	return v
 }

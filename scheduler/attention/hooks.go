@@ -1,9 +1,6 @@
 package attention
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -17,12 +14,13 @@ func hooks(jobs []*job.Job) (items []Item) {
 	}
 	for name, list := range owners {
 		if len(list) > 1 {
-			slices.Sort(list)
-			items = append(items, Item{
-				Kind: Hook, Job: list[0], Next: "rota job " + list[0],
-				Text: "Hook " + name + " belongs to the jobs " + strings.Join(list, ", ") +
-					", so it refuses every delivery: remove it from all but one.",
-			})
+			for _, owner := range list { // a reader may see some of them only
+				items = append(items, Item{
+					Kind: Hook, Job: owner, Next: "rota job " + owner,
+					Text: "Hook " + name + " of job " + owner + " belongs to another job too, so it refuses every delivery: " +
+						"remove it from all but one.",
+				})
+			}
 		}
 	}
 	return items

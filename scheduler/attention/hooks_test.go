@@ -12,8 +12,13 @@ func TestAHookOfTwoJobs(t *testing.T) {
 		return &job.Job{Name: name, Spec: &job.Spec{Shell: "true", Hooks: job.Hooks{hook: {}}}}
 	}
 	items := attention.OfJobs(attention.Facts{Jobs: []*job.Job{withHook("b", "deployed"), withHook("a", "deployed"), withHook("c", "other")}, Now: now})
-	const want = "Hook deployed belongs to the jobs a, b, so it refuses every delivery: remove it from all but one."
-	if len(items) != 1 || items[0].Kind != attention.Hook || items[0].Job != "a" || items[0].Text != want {
-		t.Errorf("got %+v", items)
+	if len(items) != 2 {
+		t.Fatalf("got %+v, want an item for each of the two jobs", items)
+	}
+	for i, owner := range []string{"a", "b"} {
+		want := "Hook deployed of job " + owner + " belongs to another job too, so it refuses every delivery: remove it from all but one."
+		if items[i].Kind != attention.Hook || items[i].Job != owner || items[i].Text != want {
+			t.Errorf("got %+v", items[i])
+		}
 	}
 }

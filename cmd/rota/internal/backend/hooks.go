@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -67,8 +66,8 @@ func (b *Backend) hook(ctx context.Context, name string) (of string, h job.Hook,
 		return "", h, fmt.Errorf("hook %s: %w", name, job.ErrNotFound)
 	case 1:
 	default:
-		return "", h, &api.Refusal{
-			Reason: fmt.Sprintf("hook %s belongs to the jobs %s: remove it from all but one", name, strings.Join(jobs, ", ")),
+		return "", h, &api.Refusal{ // the sender may be a stranger, so it learns no names of jobs
+			Reason: fmt.Sprintf("hook %s belongs to %d jobs: `rota status` names them", name, len(jobs)),
 		}
 	}
 	j, err := b.current(ctx, jobs[0])
