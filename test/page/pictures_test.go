@@ -143,9 +143,11 @@ func writeHistory(t *testing.T, c *cluster.Cluster) (night time.Time) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := etcd.Put(t.Context(), cluster.Prefix+"/runs/"+r.Name(), string(record)); err != nil {
-			t.Fatal(err)
-		}
+		// A cluster that has just started may drop a write, for example when its etcd changes leaders.
+		cluster.Await(t, 20*time.Second, "the record is written", func() bool {
+			_, err := etcd.Put(t.Context(), cluster.Prefix+"/runs/"+r.Name(), string(record))
+			return err == nil
+		})
 	}
 	some := func(i int) time.Duration { return time.Duration(i*7919%97) * time.Second } // looks like chance, and is none
 	local := now.In(berlin)
