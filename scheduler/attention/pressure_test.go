@@ -9,7 +9,7 @@ import (
 )
 
 func TestStatusNamesTheWorkerUnderPressure(t *testing.T) {
-	items := attention.OfPressure([]*job.Worker{{Name: "w1"}, {Name: "w2", Pressure: "memory pressure 71 %, limit 60 %"}})
+	items := attention.OfWorkers([]*job.Worker{{Name: "w1"}, {Name: "w2", Pressure: "memory pressure 71 %, limit 60 %"}})
 	if len(items) != 1 || items[0].Kind != attention.Pressure || items[0].Node != "w2" || !strings.Contains(items[0].Text, "71 %") {
 		t.Errorf("got %+v", items)
 	}

@@ -81,8 +81,7 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 		add(attention.Stale, b.cfg.Node, fmt.Sprintf("Replica %s has not heard from the store for %v: its answers are that old.",
 			b.cfg.Node, age.Round(time.Second)), "rota status --server OTHER", now.Add(-age))
 	}
-	items = append(items, attention.OfOutputs(b.mirror.Workers())...)
-	items = append(items, attention.OfPressure(b.mirror.Workers())...)
+	items = append(items, attention.OfWorkers(b.mirror.Workers())...)
 	items = append(items, attention.OfListeners(b.mirror.Replicas(), b.mirror.Workers())...)
 	items = append(items, b.ofJobs(now)...)
 	attention.Sort(items)
