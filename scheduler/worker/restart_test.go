@@ -37,7 +37,11 @@ func TestRestart(t *testing.T) {
 			second := newRig(t, lasting(time.Second))
 			second.cfg.DataDir, second.store = r.cfg.DataDir, r.store
 			r.store.set(func() { r.store.fault = up })
-			second.sessions.opening = func() { r.wantState(name, job.Succeeded) }
+			second.sessions.opening = func() {
+				if got := r.store.get(name).State; got != job.Succeeded {
+					t.Errorf("a session opens while run %s is %s, want %s", name, got, job.Succeeded)
+				}
+			}
 			second.start()
 			after(2 * time.Second)
 			second.wantState(name, job.Succeeded)
