@@ -66,10 +66,14 @@ func parentNode(n *yaml.Node, i int) *yaml.Node {
 }
 
 // step checks the keys of a job with after. It removes what the job inherits from defaults and steps cannot have. own is the job's
-// mapping.
-func (r *reader) step(own *yaml.Node, what string, s *job.Spec) {
+// mapping. A request may have the keys of defaults: a definition that was read from the API has them.
+func (r *reader) step(own *yaml.Node, what string, s *job.Spec, request bool) {
+	var usual *yaml.Node
+	if request {
+		usual, _ = specNode(job.Spec{}.WithDefaults()) // it has no value that JSON cannot have
+	}
 	for _, k := range jobKeys {
-		if k.ofRoots && child(own, k.Name) != nil {
+		if given := child(own, k.Name); k.ofRoots && given != nil && !same(given, child(usual, k.Name)) {
 			r.fail(
 				keyOf(own, k.Name),
 				"remove it, or remove after",

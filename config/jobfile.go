@@ -146,7 +146,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	l.useHooks(r, child(own, "hooks"), name, spec.Hooks)
 	l.useCalendar(r, child(value, "calendar"), name, spec.Calendar)
 	if child(own, "after") != nil {
-		r.step(own, what, &spec)
+		r.step(own, what, &spec, l.exists != nil)
 	}
 	r.schedule(value, key, name, &spec, true)
 	r.checkOutputs(own, &spec)

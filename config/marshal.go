@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -19,13 +20,22 @@ func Marshal(jobs map[string]job.Spec) ([]byte, error) { return MarshalSet(jobs,
 // default value are omitted. If ParseJobs reads the result, it returns the same definitions.
 func MarshalSet(jobs map[string]job.Spec, limits map[string]job.LimitSpec) ([]byte, error) {
 	list, keys := mapping(), jobKeys.keys()
+	specs := make(map[string]*job.Spec, len(jobs))
+	for name, spec := range jobs {
+		specs[name] = new(spec.WithDefaults())
+	}
+	graph := workflow.Of(specs)
 	for _, name := range sortedKeys(jobs) {
-		spec := jobs[name].WithDefaults()
+		spec := *specs[name]
 		n, err := specNode(spec)
 		if err != nil {
 			return nil, fmt.Errorf("write job %s: %w", name, err)
 		}
-		base, err := specNode(baseOf(spec))
+		usual := baseOf(spec)
+		if spec.Step() {
+			usual.Overlap = graph.Inherit(specs, name)
+		}
+		base, err := specNode(usual)
 		if err != nil {
 			return nil, fmt.Errorf("write job %s: %w", name, err)
 		}

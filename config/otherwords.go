@@ -33,10 +33,20 @@ func (r *reader) foreign(root *yaml.Node) bool {
 	case child(root, "dag_id") != nil:
 		r.fail(root, "write jobs: and a job for each task; after: [a] names the tasks before it",
 			"this is a DAG of Airflow, not a job file")
+	case answersOfAPI(root):
+		r.fail(root, "`rota export` prints jobs as a job file", "this is an answer of rota's API, not a job file")
 	default:
 		return false
 	}
 	return true
+}
+
+// answersOfAPI reports whether a document is a job or a list of jobs, as `rota job -o yaml` and `rota jobs -o yaml` print them.
+func answersOfAPI(root *yaml.Node) bool {
+	if jobs := child(root, "jobs"); jobs != nil && jobs.Kind == yaml.SequenceNode && len(jobs.Content) > 0 {
+		root = jobs.Content[0]
+	}
+	return child(root, "generation") != nil && child(root, "spec") != nil
 }
 
 // unknownOfJob reports an unknown key of a job or of defaults. keys are those that may stand there. It returns the keys that the

@@ -106,6 +106,22 @@ func TestASpecSurvivesARequest(t *testing.T) {
 	}
 }
 
+// A step that was read from the API has the keys of defaults, and may be written back.
+func TestAStepSurvivesARequest(t *testing.T) {
+	step := job.Spec{After: []job.After{{Job: "load"}}, Shell: "true"}.WithDefaults()
+	got, err := ParseJob("x", asJSON(t, step), nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(step, got, sameMeaning); diff != "" {
+		t.Errorf("-given +read:\n%s", diff)
+	}
+	step.Missed = job.MissedAll
+	if _, err := ParseJob("x", asJSON(t, step), nothing); err == nil {
+		t.Error("a step with missed: all was accepted")
+	}
+}
+
 // A request returns texts of all kinds unchanged, or refuses them.
 func TestTextsSurviveARequest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
