@@ -52,7 +52,7 @@ func (a answer) problem(t *testing.T) (p struct {
 	return p
 }
 
-// ask makes one request; headers are pairs of name and value.
+// ask makes one request; headers are pairs of name and value. Of a stream of events, it has only the status and the headers.
 func ask(t *testing.T, srv *httptest.Server, method, path, body string, headers ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, bytes.NewReader([]byte(body)))
@@ -70,6 +70,9 @@ func ask(t *testing.T, srv *httptest.Server, method, path, body string, headers 
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 	defer res.Body.Close()
+	if res.Header.Get("Content-Type") == "text/event-stream" {
+		return answer{res.StatusCode, res.Header, ""}
+	}
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatalf("%s %s: read: %v", method, path, err)
