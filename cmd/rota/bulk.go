@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // bulk is one change of many jobs or runs.
@@ -77,6 +78,55 @@ func (c *cli) bulk(ctx context.Context, b *bulk, yes bool) error {
 		}
 	case len(result.Failed) > 0:
 		return fmt.Errorf("%d of %s were not %s", len(result.Failed), what, b.done)
+	}
+	return nil
+}
+
+// bulkRuns is bulk for runs, whose changes do makes. With --wait, it then waits for the end of the runs that do has returned. It
+// fails if one of them ends in another state than want.
+func (c *cli) bulkRuns(ctx context.Context, cl *client.Client, b *bulk, yes bool, wait waitFlags, want job.State,
+	do func(ctx context.Context, name string) (api.RunView, error),
+) error {
+	var names []string
+	b.do = func(ctx context.Context, name string) error {
+		r, err := do(ctx, name)
+		if err == nil {
+			names = append(names, r.Ref)
+		}
+		return err
+	}
+	err := c.bulk(ctx, b, yes)
+	if !wait.wait || ctx.Err() != nil || errors.Is(err, api.ErrUnavailable) {
+		return err
+	}
+	return errors.Join(err, c.awaitAll(ctx, cl, names, wait, want))
+}
+
+// awaitAll waits for the end of runs, and reports each. A run whose record was removed meanwhile counts as one that failed.
+func (c *cli) awaitAll(ctx context.Context, cl *client.Client, names []string, wait waitFlags, want job.State) error {
+	ctx, cancel := wait.limit(ctx)
+	defer cancel()
+	others := 0
+	for i, name := range names {
+		r, err := c.await(ctx, cl, name, false)
+		switch {
+		case errors.Is(err, job.ErrNotFound):
+			c.printErr("%v", err)
+			others++
+		case err != nil:
+			if rest := len(names) - i - 1; rest > 0 {
+				c.printErr("not awaited: %s after run %s", counted(rest, "run"), name)
+			}
+			return err
+		default:
+			c.printErr("%s", outcomeText(&r))
+			if r.State != want {
+				others++
+			}
+		}
+	}
+	if others > 0 {
+		return fmt.Errorf("%d of %s ended in a state other than %s", others, counted(len(names), "run"), want)
 	}
 	return nil
 }

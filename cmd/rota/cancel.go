@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -14,10 +13,9 @@ import (
 
 func newCancelCommand(c *cli) *cobra.Command {
 	var (
-		wait    bool
-		timeout time.Duration
-		reason  string
-		many    bulkFlags
+		wait   waitFlags
+		reason string
+		many   bulkFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "cancel RUN | JOB | [JOB] --state STATE | -l SELECTOR",
@@ -26,21 +24,23 @@ func newCancelCommand(c *cli) *cobra.Command {
 its worker has stopped it. With --wait, wait for that, and fail if the run ended in another state before.
 
 With -l, --state or --since, cancel all such runs: of one job if it is given, of all jobs otherwise. The command lists the
-runs and asks.`,
+runs and asks. With --wait, it then waits for the end of all of them; --timeout limits the whole wait.`,
 		Example: `  rota cancel nightly-backup/2026-01-31T02:30:00Z --wait
   rota cancel charge --state pending --yes
-  rota cancel -l team=billing --state running --yes`,
+  rota cancel -l team=billing --state running --yes --wait --timeout 1m`,
 		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,
 		RunE: many.either(c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
-			return c.cancelAll(ctx, cl, &many, args, reason)
+			return c.cancelAll(ctx, cl, &many, args, reason, wait)
 		}), c.changing(c.withRun(active, func(ctx context.Context, cl *client.Client, args []string) error {
 			r, err := cancelRun(ctx, cl, args[0], reason)
 			if err != nil {
 				return err
 			}
-			if wait {
-				if r, err = c.await(ctx, cl, args[0], false, timeout); err != nil {
+			if wait.wait {
+				ctx, cancel := wait.limit(ctx)
+				defer cancel()
+				if r, err = c.await(ctx, cl, args[0], false); err != nil {
 					return err
 				}
 			}
@@ -51,21 +51,22 @@ runs and asks.`,
 					p.line("run %s is being canceled", r.Ref)
 				}
 			})
-			if err == nil && wait && r.State != job.Canceled {
+			if err == nil && wait.wait && r.State != job.Canceled {
 				return fmt.Errorf("run %s ended before it was canceled: it is %s", r.Ref, r.State)
 			}
 			return err
 		}))),
 	}
 	many.addRuns(cmd, []job.State{job.Pending, job.Armed, job.Running})
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run has ended")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this time (default: no limit)")
+	wait.addWait(cmd, "wait until the run has ended")
 	cmd.Flags().StringVar(&reason, "reason", "", "text that is shown with the run")
 	return cmd
 }
 
 // cancelAll cancels the selected runs.
-func (c *cli) cancelAll(ctx context.Context, cl *client.Client, many *bulkFlags, args []string, reason string) error {
+func (c *cli) cancelAll(
+	ctx context.Context, cl *client.Client, many *bulkFlags, args []string, reason string, wait waitFlags,
+) error {
 	f, err := many.filter(c, args)
 	if err != nil {
 		return err
@@ -80,11 +81,9 @@ func (c *cli) cancelAll(ctx context.Context, cl *client.Client, many *bulkFlags,
 			b.targets = append(b.targets, target{r.Ref, string(r.State)})
 		}
 	}
-	b.do = func(ctx context.Context, name string) error {
-		_, err := cancelRun(ctx, cl, name, reason)
-		return err
-	}
-	return c.bulk(ctx, b, many.yes)
+	return c.bulkRuns(ctx, cl, b, many.yes, wait, job.Canceled, func(ctx context.Context, name string) (api.RunView, error) {
+		return cancelRun(ctx, cl, name, reason)
+	})
 }
 
 // cancelRun cancels a run. If the run has already ended, the error names its final state.

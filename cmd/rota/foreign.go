@@ -25,8 +25,6 @@ var foreignCommands = map[string]string{
 	"enable":   "`rota resume JOB` continues the schedule of a paused job",
 	"restart":  "`rota retry RUN` repeats a run",
 	"rerun":    "`rota retry RUN` repeats a run",
-	"wait":     "`rota run JOB --wait` runs a job and waits for its end; `rota logs -f RUN` follows a run",
-	"export":   "`rota job NAME` shows the definition of a job",
 	"timers":   "`rota next` lists the next slots of all jobs",
 }
 

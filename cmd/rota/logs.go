@@ -34,7 +34,10 @@ With -f, follow the output until the run has ended, through all later attempts.`
 				return usagef("--attempt %d: attempts are numbered from 1", attempt)
 			}
 			if follow && attempt == 0 {
-				_, err := c.await(ctx, cl, args[0], true, 0)
+				_, err := cl.Run(ctx, args[0])
+				if err == nil { // an outage after this answer is waited for
+					_, err = c.await(ctx, cl, args[0], true)
+				}
 				return err
 			}
 			return copyLogs(ctx, cl, args[0], attempt, follow, c.jobOutput())

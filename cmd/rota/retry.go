@@ -25,14 +25,18 @@ because of it, all under one new id. Steps that succeeded do not run again; thei
 
 With -l, --state or --since, repeat all such runs that failed: of one job if it is given, of all jobs otherwise. The command
 lists the runs and asks. Of a run on every worker, the failed copies are repeated. A run that was repeated already is left out,
-so the same command can be given again after an interruption.`,
+so the same command can be given again after an interruption. With --wait, wait for the end of all new runs; --timeout limits
+the whole wait. The exit code is 1 if one of them did not succeed.`,
 		Example: `  rota retry nightly-backup/2026-01-31T02:30:00Z
-  rota retry charge --since 24h --yes
+  rota retry charge --since 24h --yes --wait
   rota retry -l team=billing --state lost --yes`,
 		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,
 		RunE: many.either(c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
-			return c.retryAll(ctx, cl, &many, args)
+			if resume || wait.logs {
+				return usagef("retry: --resume and --logs are for one run")
+			}
+			return c.retryAll(ctx, cl, &many, args, wait)
 		}), c.changing(c.withRun(ended, func(ctx context.Context, cl *client.Client, args []string) error {
 			again := cl.Retry
 			if resume {
@@ -53,7 +57,7 @@ so the same command can be given again after an interruption.`,
 
 // retryAll repeats each selected run that has ended and was not repeated yet. The key of a repetition names the run, so two
 // commands at the same time repeat it once.
-func (c *cli) retryAll(ctx context.Context, cl *client.Client, many *bulkFlags, args []string) error {
+func (c *cli) retryAll(ctx context.Context, cl *client.Client, many *bulkFlags, args []string, wait waitFlags) error {
 	f, err := many.filter(c, args)
 	if err != nil {
 		return err
@@ -65,11 +69,10 @@ func (c *cli) retryAll(ctx context.Context, cl *client.Client, many *bulkFlags, 
 		return err
 	}
 	b := &bulk{verb: "retry", done: "retried", noun: "run", of: many.of(args), targets: toRepeat(all, states)}
-	b.do = func(ctx context.Context, name string) error {
-		_, _, err := cl.RetryOnce(ctx, name, "retry of "+name)
-		return err
-	}
-	return c.bulk(ctx, b, many.yes)
+	return c.bulkRuns(ctx, cl, b, many.yes, wait, job.Succeeded, func(ctx context.Context, name string) (api.RunView, error) {
+		r, _, err := cl.RetryOnce(ctx, name, "retry of "+name)
+		return r, err
+	})
 }
 
 // toRepeat returns the runs in one of the states that have ended and were not repeated yet. all has all runs, in any state. Of a

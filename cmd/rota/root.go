@@ -64,6 +64,7 @@ Start with:  rota dev`,
 		newDiffCommand(c),
 		newApplyCommand(c),
 		newDeleteCommand(c),
+		newExportCommand(c),
 		newImportCommand(c),
 		newManCommand(c),
 		newJobsCommand(c),
@@ -76,7 +77,7 @@ Start with:  rota dev`,
 	)
 	add(groupRuns, "Runs:",
 		newRunCommand(c), newSubmitCommand(c), newRunsCommand(c), newRunInfoCommand(c), newLogsCommand(c),
-		newApproveCommand(c), newRejectCommand(c), newCancelCommand(c), newRetryCommand(c), newBackfillCommand(c))
+		newWaitCommand(c), newApproveCommand(c), newRejectCommand(c), newCancelCommand(c), newRetryCommand(c), newBackfillCommand(c))
 	add(groupTools, "Tools:", newConfigCommand(c), newHealthCommand(c), newVersionCommand(c))
 	root.AddCommand(newNannyCommand(c))
 	root.SetHelpCommandGroupID(groupTools)

@@ -19,11 +19,37 @@ type waitFlags struct {
 	timeout time.Duration
 }
 
+// add adds the flags of a command that makes a run.
 func (w *waitFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.BoolVar(&w.wait, "wait", false, "wait for the end, and exit with the job's code")
-	flags.BoolVar(&w.logs, "logs", false, "follow the output; implies --wait")
-	flags.DurationVar(&w.timeout, "timeout", 0, "stop waiting after this time; the run continues (default: no limit)")
+	w.addWait(cmd, "wait for the end, and exit with the job's code")
+	w.addLogs(cmd, "follow the output; implies --wait")
+}
+
+func (w *waitFlags) addWait(cmd *cobra.Command, usage string) {
+	cmd.Flags().BoolVar(&w.wait, "wait", false, usage)
+	w.addTimeout(cmd)
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if w.timeout != 0 && !w.wait && !w.logs {
+			return usagef("%s: --timeout needs --wait", cmd.Name())
+		}
+		return nil
+	}
+}
+
+func (w *waitFlags) addLogs(cmd *cobra.Command, usage string) {
+	cmd.Flags().BoolVar(&w.logs, "logs", false, usage)
+}
+
+func (w *waitFlags) addTimeout(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "stop waiting after this time; nothing is canceled (default: no limit)")
+}
+
+// limit returns a context that ends when the time to wait has passed.
+func (w *waitFlags) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if w.timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, w.timeout, waitedError{w.timeout})
 }
 
 // How often the command polls a run until it has ended.
@@ -33,8 +59,10 @@ const (
 	maxOutage = time.Minute // the command fails if the cluster is silent for longer
 )
 
-// errWaited is the cause of the context when --timeout has passed.
-var errWaited = errors.New("waited long enough")
+// waitedError is the cause of the context when --timeout has passed.
+type waitedError struct{ timeout time.Duration }
+
+func (e waitedError) Error() string { return fmt.Sprintf("waited for %s", e.timeout) }
 
 // submitted prints the name of a new run. If the flags say so, it also waits for the end of the run. Then its error has the exit
 // code of the job.
@@ -49,7 +77,14 @@ func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w
 			return err
 		}
 	}
-	r, err := c.await(ctx, cl, r.Ref, w.logs && c.forPeople(), w.timeout)
+	return c.finish(ctx, cl, r.Ref, w)
+}
+
+// finish waits for the end of a run. Its error has the exit code of the job.
+func (c *cli) finish(ctx context.Context, cl *client.Client, name string, w waitFlags) error {
+	ctx, cancel := w.limit(ctx)
+	defer cancel()
+	r, err := c.await(ctx, cl, name, w.logs && c.forPeople())
 	if err != nil {
 		return err
 	}
@@ -66,14 +101,8 @@ func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w
 }
 
 // await waits for the end of a run and returns the run. It continues while no replica answers, for up to maxOutage. If logs is
-// true, it prints the output of every attempt.
-func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bool, timeout time.Duration) (api.RunView, error) {
-	outer := ctx
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errWaited)
-		defer cancel()
-	}
+// true, it prints the output of every attempt. waitFlags.limit makes a context with a limit.
+func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bool) (api.RunView, error) {
 	var (
 		last        api.RunView
 		unreachable time.Time // start of the outage; zero if there is none
@@ -85,7 +114,7 @@ func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bo
 		r, err := cl.Run(ctx, name)
 		switch {
 		case ctx.Err() != nil:
-			return r, unfinished(outer, ctx, name, &last.Run, timeout)
+			return r, unfinished(ctx, name, &last.Run)
 		case err == nil:
 			last, unreachable = r, time.Time{}
 		case !errors.Is(err, api.ErrUnavailable):
@@ -118,8 +147,8 @@ func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bo
 }
 
 // unfinished returns the error for a wait that ended before the run ended.
-func unfinished(outer, ctx context.Context, name string, last *job.Run, timeout time.Duration) error {
-	if outer.Err() == nil {
+func unfinished(ctx context.Context, name string, last *job.Run) error {
+	if waited, ok := errors.AsType[waitedError](context.Cause(ctx)); ok {
 		state := orDash(string(last.State))
 		if last.State == job.Pending && last.Reason != "" {
 			state += " (" + printable(last.Reason) + ")"
@@ -127,7 +156,7 @@ func unfinished(outer, ctx context.Context, name string, last *job.Run, timeout 
 		return &codedError{
 			code: exitWaiting,
 			hint: fmt.Sprintf("`rota run-info %s` shows its progress, `rota cancel %s` cancels it", name, name),
-			err:  fmt.Errorf("run %s is %s after %s", name, state, timeout),
+			err:  fmt.Errorf("run %s is %s after %s", name, state, waited.timeout),
 		}
 	}
 	return &codedError{

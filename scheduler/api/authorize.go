@@ -236,7 +236,7 @@ func (s *Server) masked(ctx context.Context, name string, from *job.Spec) *job.S
 	if len(spec.Notify) > 0 {
 		notify := make(job.Notify, len(spec.Notify))
 		for name, n := range spec.Notify {
-			n.URL = mask
+			n.URL = Mask
 			notify[name] = n
 		}
 		spec.Notify = notify
@@ -278,7 +278,8 @@ func (s *Server) maskEvent(ctx context.Context, e *Event) {
 	e.Value = text
 }
 
-const mask = "***"
+// Mask stands in answers for a value that the caller may not see.
+const Mask = "***"
 
 func maskValues(values map[string]string) map[string]string {
 	if len(values) == 0 {
@@ -286,7 +287,7 @@ func maskValues(values map[string]string) map[string]string {
 	}
 	shown := make(map[string]string, len(values))
 	for name := range values {
-		shown[name] = mask
+		shown[name] = Mask
 	}
 	return shown
 }

@@ -45,6 +45,7 @@ var orders = map[string]order{
 	"rota etcdctl":               {readStore, "etcdctl get --prefix /rota/jobs/ --keys-only"},
 	"rota events":                {reads, "events"},
 	"rota explain":               {reads, "explain tick now"},
+	"rota export":                {reads, "export long"},
 	"rota graph":                 {reads, "graph"},
 	"rota health":                {probes, "health --ready"},
 	"rota incident":              {reads, "incident"},
@@ -78,7 +79,8 @@ var alone = map[string]string{
 	"rota import cronjob": "only files", "rota import crontab": "only files", "rota import dkron": "only files",
 	"rota import systemd": "only files", "rota man": "no input", "rota pki init": "only files", "rota pki issue": "only files",
 	"rota pki kubernetes": "the API server of Kubernetes", "rota etcdutl": "only files", "rota login": "the provider", "rota logout": "only files",
-	"rota top": "TestTop has a terminal", "rota dev": "a cluster", "rota serve": "a replica: TestBadStart", "rota worker": "a worker: TestBadStart",
+	"rota wait": "waits for better days: TestScripts/wait",
+	"rota top":  "TestTop has a terminal", "rota dev": "a cluster", "rota serve": "a replica: TestBadStart", "rota worker": "a worker: TestBadStart",
 }
 
 // answer is what a command says on a bad day: one of the exit codes, and a text.
