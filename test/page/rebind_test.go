@@ -2,8 +2,6 @@ package page
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/network"
 )
 
 // evilPage tries to read jobs and to run a command, as a page of a stranger does after its name leads to rota. It keeps what it got.
@@ -28,29 +27,35 @@ const evilPage = `(async () => {
   window.got = {read: await ask('/v1/jobs'), run: await ask('/v1/runs', run), away: await ask(%q, run)};
 })(); 0`
 
-// TestRebindingIsRefused gives a foreign name the address of a replica on loopback, as DNS rebinding does. The page under that name
-// belongs to the same origin as the replica, so the browser lets it read answers.
+// TestRebindingIsRefused gives a foreign name the address of a replica, as DNS rebinding does: of one on loopback, and of one in a
+// network namespace, as a container has. The page under that name belongs to the same origin as the replica, so the browser lets it
+// read answers.
 func TestRebindingIsRefused(t *testing.T) {
-	const name = "rebind.example"
-	b := newBrowser(t, chromedp.Flag("host-resolver-rules", "MAP "+name+" 127.0.0.1"))
-	c := cluster.Start(t, cluster.Config{Binary: binary, Replicas: 1, Jobs: map[string]job.Spec{"secret-job": {Shell: "true"}}})
-	replica := c.Replicas()[0].URL
-	port := replica[strings.LastIndex(replica, ":"):]
+	cfg := cluster.Config{Binary: binary, Replicas: 1, Jobs: map[string]job.Spec{"secret-job": {Shell: "true"}}}
+	t.Run("on loopback", func(t *testing.T) { refusesRebinding(t, cluster.Start(t, cfg), "localhost") })
+	t.Run("in a namespace", func(t *testing.T) {
+		lab := network.New(t, "q1")
+		refusesRebinding(t, cluster.StartOn(t, cfg, cluster.Place{Hosts: lab.Hosts()}), lab.Host("q1").Addr)
+	})
+}
 
-	// The rule works: the same name leads to another server on loopback.
-	witness := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "I am %s", r.Host) }))
-	t.Cleanup(witness.Close)
-	at, err := url.Parse(witness.URL)
+// refusesRebinding opens the page of a replica under a foreign name. own is a name under which the replica answers.
+func refusesRebinding(t *testing.T, c *cluster.Cluster, own string) {
+	const name = "rebind.example"
+	at, err := url.Parse(c.Replicas()[0].URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.do(chromedp.Navigate("http://" + name + ":" + at.Port() + "/"))
-	if got, _ := b.eval("document.body.textContent").(string); got != "I am "+name+":"+at.Port() {
+	b := newBrowser(t, chromedp.Flag("host-resolver-rules", "MAP "+name+" "+at.Hostname()))
+
+	// The rule works: the same name leads to etcd at this address.
+	b.do(chromedp.Navigate("http://" + name + strings.TrimPrefix(c.Endpoints()[0], "http://"+at.Hostname()) + "/version"))
+	if got, _ := b.eval("document.body.textContent").(string); !strings.Contains(got, "etcdserver") {
 		t.Fatalf("the foreign name leads to %q", got)
 	}
 	foreign := func() map[string]any {
 		t.Helper()
-		b.eval(fmt.Sprintf(evilPage, replica+"/v1/runs"))
+		b.eval(fmt.Sprintf(evilPage, at.String()+"/v1/runs"))
 		b.await(20*time.Second, "the page has its answers", "window.got")
 		got, _ := b.eval("window.got").(map[string]any)
 		return got
@@ -59,7 +64,7 @@ func TestRebindingIsRefused(t *testing.T) {
 		t.Errorf("a page of another origin runs a command: %v", got["away"])
 	}
 
-	b.do(chromedp.Navigate("http://" + name + port + "/"))
+	b.do(chromedp.Navigate("http://" + name + ":" + at.Port() + "/"))
 	shown, _ := b.eval("document.documentElement.textContent").(string)
 	if !strings.Contains(shown, "does not answer under the name") || strings.Contains(shown, "secret-job") {
 		t.Errorf("the foreign name shows the page of the replica: %.300s", shown)
@@ -73,7 +78,7 @@ func TestRebindingIsRefused(t *testing.T) {
 	if runs, err := c.Client.Runs(t.Context(), client.RunFilter{}, ""); err != nil || len(runs.Runs) > 0 {
 		t.Errorf("the foreign page made runs: %+v, %v", runs, err)
 	}
-	b.open("http://localhost" + port + "/jobs")
+	b.open("http://" + own + ":" + at.Port() + "/jobs")
 	if got := b.text("main"); !strings.Contains(got, "secret-job") {
 		t.Errorf("under its own name, the page shows %.300s", got)
 	}
