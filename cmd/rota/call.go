@@ -43,7 +43,7 @@ func (c *cli) calling(timeout time.Duration, do call) func(*cobra.Command, []str
 			return err
 		}
 		defer cl.Close()
-		return do(cmd.Context(), cl, args)
+		return withoutType(do(cmd.Context(), cl, args), args)
 	}
 }
 

@@ -23,8 +23,9 @@ func newConfigShowCommand(c *cli) *cobra.Command {
 	var file string
 	var origin bool
 	cmd := &cobra.Command{
-		Use:   "show",
-		Short: "Show the settings of a replica, as YAML",
+		Use:        "show",
+		SuggestFor: []string{"view"},
+		Short:      "Show the settings of a replica, as YAML",
 		Long: `Print the settings that ` + "`rota serve`" + ` would use on this machine. They come from flags, ROTA_… variables, the
 file and the defaults; the first of them wins. With --origin, print the source of each value.`,
 		Example: "  rota config show --config /etc/rota/rota.yaml --origin",

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +27,7 @@ without a zone is UTC.`,
 		ValidArgsFunction: c.completeJobs,
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
 			if len(args) == 1 {
-				return c.withRun(slotted, c.explainRun)(ctx, cl, args)
+				return orKey(c.withRun(slotted, c.explainRun)(ctx, cl, args), args[0])
 			}
 			v, err := c.explain(ctx, cl, args[0], args[1])
 			if err != nil {
@@ -34,6 +36,16 @@ without a zone is UTC.`,
 			return c.print(v, func(p *page) { writeExplanation(p, &v) })
 		}),
 	}
+}
+
+// orKey adds a hint to the error about a job that does not exist, if its name is a key of job files, as for kubectl explain.
+func orKey(err error, name string) error {
+	path := name[strings.LastIndex(name, ".spec.")+1:]
+	path = strings.TrimPrefix(path, "spec.")
+	if _, _, ok := config.Describe(path); !ok || !errors.Is(err, job.ErrNotFound) {
+		return err
+	}
+	return &codedError{code: exitNotFound, err: err, hint: "`rota config schema " + path + "` describes a key of job files"}
 }
 
 // slotted reports whether a run belongs to a slot.

@@ -1,6 +1,12 @@
 package main
 
-import "strings"
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
 
 // foreignCommands has hints for commands of other tools, such as kubectl, systemctl and Airflow.
 var foreignCommands = map[string]string{
@@ -11,7 +17,17 @@ var foreignCommands = map[string]string{
 	"history":  "`rota runs` lists runs; `rota audit` lists changes",
 	"describe": "`rota job NAME` shows a job, and `rota run-info RUN` a run",
 	"create":   "write the job into a file, then run `rota apply FILE`",
-	"edit":     "change the job in its file, then run `rota diff FILE` and `rota apply FILE`",
+	"edit":     "change the job in its file, which `rota export JOB` prints, then run `rota diff FILE` and `rota apply FILE`",
+	"patch":    "`rota pause JOB` suspends a job; for the rest, change its file, then run `rota apply FILE`",
+	"replace":  "`rota apply FILE` creates and changes jobs",
+	"label":    "change labels in the job's file, then run `rota apply FILE`",
+	"annotate": "change description and labels in the job's file, then run `rota apply FILE`",
+	"rollout":  "definitions are in force when `rota apply` ends; `rota audit JOB` lists changes, `rota wait JOB` waits for a run",
+	"scale":    "`rota limits` lists limits of concurrent runs; change them in the job file",
+	"attach":   "`rota logs -f JOB` follows the latest run",
+	"nodes":    "`rota status` lists replicas, and `rota workers` lists workers",
+	"drain":    "stop the worker: it ends its runs and takes no more",
+	"cordon":   "stop the worker: it ends its runs and takes no more",
 	"copy":     "copy the job in its file under another name, then run `rota apply FILE`",
 	"cp":       "copy the job in its file under another name, then run `rota apply FILE`",
 	"set":      "change the job in its file, then run `rota diff FILE` and `rota apply FILE`",
@@ -26,6 +42,43 @@ var foreignCommands = map[string]string{
 	"restart":  "`rota retry RUN` repeats a run",
 	"rerun":    "`rota retry RUN` repeats a run",
 	"timers":   "`rota next` lists the next slots of all jobs",
+
+	"cluster-info":  "`rota status` shows the cluster",
+	"api-resources": "`rota config schema jobs` lists the keys of a job",
+}
+
+// foreignFlags has hints for flags of kubectl, for commands that do not have them.
+var foreignFlags = map[string]string{
+	"f": "files need no flag, as in: rota apply jobs.yaml", "filename": "files need no flag, as in: rota apply jobs.yaml",
+	"n": noNamespaces, "namespace": noNamespaces, "A": noNamespaces, "all-namespaces": noNamespaces,
+	"w": follows, "watch": follows,
+	"p": earlier, "previous": earlier,
+	"for":         "`rota wait` waits for the end of a run; `rota events JOB` lists the events of a job",
+	"show-labels": "-o wide shows labels",
+	"no-headers":  "-o name prints names alone, and -o jsonpath=… other fields",
+	"tail":        "pipe the output, as in: rota logs JOB | tail -n 20",
+	"context":     "name a cluster with --server or ROTA_SERVER", "kubeconfig": "name a cluster with --server or ROTA_SERVER",
+}
+
+const (
+	noNamespaces = "rota has no namespaces: -l selects jobs by labels"
+	follows      = "`rota events -f` follows events, and `rota runs -w JOB` runs"
+	earlier      = "`rota runs JOB` lists earlier runs, and --attempt N selects an earlier attempt"
+)
+
+// foreignTypes are words with which kubectl says what a name belongs to.
+var foreignTypes = []string{"job", "jobs", "cronjob", "cronjobs", "cj", "run", "runs"}
+
+// withoutType adds a hint to the error about a name that does not exist, if the name looks like job/NAME.
+func withoutType(err error, args []string) error {
+	if !errors.Is(err, job.ErrNotFound) || len(args) == 0 {
+		return err
+	}
+	word, name, found := strings.Cut(args[0], "/")
+	if !found || !slices.Contains(foreignTypes, word) {
+		return err
+	}
+	return &codedError{code: exitNotFound, err: err, hint: "give the name alone: " + name}
 }
 
 // foreignCommand returns the hint for cobra's message about an unknown command, if another tool has it; "" otherwise.

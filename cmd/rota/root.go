@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/suggest"
@@ -161,10 +162,19 @@ func asUsage(err error) error {
 	return usageError{msg, fmt.Sprintf("did you mean %s?", strings.Join(strings.Fields(names), " or "))}
 }
 
-// flagError suggests the flag that is most similar to an unknown one.
+// flagError suggests a flag in place of an unknown one: what rota has for a flag of kubectl, or the most similar flag.
 func flagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Value.Type() == "bool" {
+		return usagef("--%s takes no value, or true or false", wrong.GetFlag().Name)
+	}
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	if hint := foreignFlags[unknown.GetSpecifiedName()]; hint != "" {
+		return usageError{err.Error(), hint}
+	}
+	if len(unknown.GetSpecifiedName()) < 2 {
 		return err
 	}
 	var names []string
@@ -196,7 +206,14 @@ func takes(names ...string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usagef("%s: %s is missing", cmd.Name(), strings.TrimSuffix(names[len(args)], "..."))
 		case len(args) > most:
-			return usagef("%s: unexpected argument %q", cmd.Name(), args[most])
+			err := usageError{msg: fmt.Sprintf("%s: unexpected argument %q", cmd.Name(), args[most])}
+			switch {
+			case cmd.Name() == "jobs":
+				err.hint = "`rota job " + args[0] + "` shows one job"
+			case slices.Contains(foreignTypes, args[0]):
+				err.hint = "leave " + args[0] + " out: " + cmd.CommandPath() + " " + args[1]
+			}
+			return err
 		}
 		return nil
 	}
