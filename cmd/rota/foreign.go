@@ -25,6 +25,8 @@ var foreignCommands = map[string]string{
 	"rollout":  "definitions are in force when `rota apply` ends; `rota audit JOB` lists changes, `rota wait JOB` waits for a run",
 	"scale":    "`rota limits` lists limits of concurrent runs; change them in the job file",
 	"attach":   "`rota logs -f JOB` follows the latest run",
+	"auth":     "`rota whoami` shows who you are, and what you may do",
+	"can-i":    "`rota whoami` shows who you are, and what you may do",
 	"nodes":    "`rota status` lists replicas, and `rota workers` lists workers",
 	"drain":    "stop the worker: it ends its runs and takes no more",
 	"cordon":   "stop the worker: it ends its runs and takes no more",

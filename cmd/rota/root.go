@@ -54,7 +54,7 @@ Start with:  rota dev`,
 	add(groupCluster, "Cluster:",
 		newDevCommand(c), newServeCommand(c), newWorkerCommand(c), newStatusCommand(c), newEventsCommand(c), newIncidentCommand(c),
 		newWorkersCommand(c), newLimitsCommand(c), newTopCommand(c), newOpenCommand(c), newLoginCommand(c), newLogoutCommand(c),
-		newTokenCommand(c), newPKICommand(c), newAuditCommand(c), newVerifyCommand(c), newDoctorCommand(c),
+		newWhoamiCommand(c), newTokenCommand(c), newPKICommand(c), newAuditCommand(c), newVerifyCommand(c), newDoctorCommand(c),
 		newAcceptCommand(c), newEtcdctlCommand(c), newEtcdutlCommand())
 	add(
 		groupJobs,

@@ -172,9 +172,12 @@ type OpenIDClient struct {
 
 // SignInView is the answer to GET /v1/login.
 type SignInView struct {
-	Principal string        `json:"principal,omitempty" doc:"The proven sender of this request; absent: anonymous"`
-	Method    string        `json:"method,omitempty" doc:"Its proof: token, certificate, session, oidc or socket" example:"token"`
-	OpenID    *OpenIDClient `json:"oidc,omitempty" doc:"The OpenID provider; absent: there is none"`
+	Principal  string         `json:"principal,omitempty" doc:"The proven sender of this request; absent: anonymous"`
+	Method     string         `json:"method,omitempty" doc:"Its proof: token, certificate, session, oidc or socket" example:"token"`
+	Groups     []string       `json:"groups,omitempty" doc:"The groups of the principal"`
+	Roles      []auth.Binding `json:"roles,omitempty" doc:"The roles of the principal and its groups, with their scopes"`
+	Everything bool           `json:"everything,omitempty" doc:"Everybody may do everything: authentication is off or only observes"`
+	OpenID     *OpenIDClient  `json:"oidc,omitempty" doc:"The OpenID provider; absent: there is none"`
 }
 
 type signInOutput struct{ Body SignInView }
@@ -182,10 +185,13 @@ type signInOutput struct{ Body SignInView }
 func (s *Server) registerSignIn(doc huma.API) {
 	register(s, doc, operation{
 		id: "read-login", right: auth.Anyone, method: "GET", path: "/v1/login",
-		summary: "The principal of this request, and how a program signs in",
+		summary: "The principal of this request with its roles, and how a program signs in",
 	}, func(ctx context.Context, _ *struct{}) (*signInOutput, error) {
 		c := proven(ctx)
-		v := SignInView{Principal: c.Principal, Method: string(c.Method)}
+		v := SignInView{
+			Principal: c.Principal, Method: string(c.Method), Groups: c.Groups,
+			Roles: c.Roles(), Everything: s.cfg.Observe || c.Everything(),
+		}
 		if s.cfg.OpenID != nil {
 			client := s.cfg.OpenID.Client()
 			v.OpenID = &client

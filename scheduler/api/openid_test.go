@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -125,5 +126,25 @@ func TestAProgramLearnsHowToSignIn(t *testing.T) {
 		if a := ask(t, srv, "GET", "/v1/login", "", headers...); a.status != http.StatusOK || !strings.Contains(a.text, want) {
 			t.Errorf("with the token %q: got %d, %s, want %s", bearer, a.status, a.text, want)
 		}
+	}
+}
+
+// A caller learns its own roles, and nobody else's.
+func TestACallerLearnsItsRoles(t *testing.T) {
+	b := &bearer{}
+	token := b.give(t, auth.Operator, "in-*")
+	b.give(t, auth.Administrator)
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
+	v := decode[api.SignInView](t, ask(t, srv, "GET", "/v1/login", "", "Authorization", "Bearer "+token))
+	want := []auth.Binding{{Principal: "p-operator", Role: auth.Operator, Jobs: []string{"in-*"}}}
+	if v.Principal != "p-operator" || v.Everything || !reflect.DeepEqual(v.Roles, want) {
+		t.Errorf("got %+v, want %+v", v, want)
+	}
+	if v := decode[api.SignInView](t, ask(t, srv, "GET", "/v1/login", "")); v.Principal != "" || v.Everything || v.Roles != nil {
+		t.Errorf("without a token: got %+v", v)
+	}
+	open := serve(t, guarded().backend())
+	if v := decode[api.SignInView](t, ask(t, open, "GET", "/v1/login", "")); !v.Everything {
+		t.Errorf("without authentication: got %+v", v)
 	}
 }

@@ -68,6 +68,9 @@ func (s *signedIn) withABrowser(t *testing.T) {
 		t.Fatalf("rota login --browser: %v\n%s", err, out)
 	}
 	s.p.Live(time.Hour)
+	if out, err := s.rota("whoami"); err != nil || !strings.Contains(out, "bob@example.com") || !strings.Contains(out, "operator of group sre, for the whole cluster") {
+		t.Errorf("rota whoami: %v\n%s", err, out)
+	}
 	for range 2 { // the first one renews the token
 		if out, err := s.rota("jobs"); err != nil || !strings.Contains(out, "other") {
 			t.Errorf("rota jobs: %v\n%s", err, out)

@@ -70,6 +70,7 @@ var orders = map[string]order{
 	"rota token rotate":          {changes, "token rotate k3j2h8w4q9xz"},
 	"rota verify":                {readStore, "verify"},
 	"rota version":               {reads, "version --cluster"},
+	"rota whoami":                {reads, "whoami"},
 	"rota workers":               {reads, "workers"},
 }
 

@@ -7,11 +7,11 @@ import (
 
 // Binding gives a role to one principal, or to all members of one group, within a scope of jobs.
 type Binding struct {
-	Principal string            `json:"principal,omitempty"` // exactly one of Principal and Group is set
+	Principal string            `json:"principal,omitempty" doc:"Exactly one of principal and group is set"`
 	Group     string            `json:"group,omitempty"`
 	Role      Role              `json:"role"`
-	Jobs      []string          `json:"jobs,omitempty"`   // patterns of job names, as path.Match has them; none: all jobs
-	Labels    map[string]string `json:"labels,omitempty"` // labels of a job; a job needs all of them; none: all jobs
+	Jobs      []string          `json:"jobs,omitempty" doc:"Patterns of job names; none: all jobs"` // as path.Match has them
+	Labels    map[string]string `json:"labels,omitempty" doc:"Labels that a job needs; none: all jobs"`
 }
 
 // Object is the job that an operation concerns. The zero value stands for the whole cluster.
@@ -45,6 +45,12 @@ type Grants struct {
 
 // Everything returns the grants of every caller while authentication is switched off.
 func Everything() Grants { return Grants{everything: true} }
+
+// Everything reports whether the holder may do everything, because authentication is switched off.
+func (g Grants) Everything() bool { return g.everything }
+
+// Roles returns the roles of the holder with their scopes.
+func (g Grants) Roles() []Binding { return slices.Clone(g.bindings) }
 
 // GrantsOf returns the grants of an identity: from bindings, and from the token if one proved the identity. token may be nil.
 func GrantsOf(i Identity, bindings []Binding, token *Token) Grants {
