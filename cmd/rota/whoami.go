@@ -34,10 +34,11 @@ func writeIdentity(p *page, v *api.SignInView) {
 	if v.Principal == "" {
 		proof = "none"
 	}
-	p.facts("Principal", cmp.Or(v.Principal, "anonymous"), "Proof", proof, "Groups", strings.Join(v.Groups, ", "))
+	facts := []string{"Principal", cmp.Or(v.Principal, "anonymous"), "Proof", proof, "Groups", strings.Join(v.Groups, ", ")}
 	for i := range v.Roles {
-		p.facts("Role", roleText(&v.Roles[i]))
+		facts = append(facts, "Role", roleText(&v.Roles[i]))
 	}
+	p.facts(facts...)
 	switch {
 	case v.Everything:
 		p.line("Everybody may do everything here: auth.mode is not required.")

@@ -224,6 +224,13 @@ func changesOf(f Facts) (list []Entry) {
 		add(f.Files.At, "", "", "", f.Files.By+" put the job files "+f.Files.Hash[:min(12, len(f.Files.Hash))]+" into force.")
 	}
 	for _, j := range f.Jobs {
+		if j.UpdatedBy != "" {
+			verb := " changed job "
+			if j.Generation == 1 {
+				verb = " created job "
+			}
+			add(j.Updated, j.UpdatedBy, j.Name, "", j.UpdatedBy+verb+j.Name+".")
+		}
 		if p := j.Paused; p != nil {
 			add(p.At, p.By, j.Name, "", who(p.By)+" paused job "+j.Name+because(p.Reason)+".")
 		}

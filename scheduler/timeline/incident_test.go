@@ -130,13 +130,18 @@ func TestEntries(t *testing.T) {
 			{Job: "late", ID: "x", State: job.Succeeded, Late: true, Slot: slot, Started: slot.Add(71 * time.Second), By: "alice", Created: at(0)},
 			{Job: "bad", ID: "x", State: job.Failed, Reason: "exit code 3", Finished: at(7), Attempts: []job.Attempt{{Number: 1, State: job.Failed, Finished: at(7)}}},
 		},
-		Jobs: []*job.Job{{Name: "held", Paused: &job.Pause{At: at(12), By: "bob", Reason: "migration"}}},
+		Jobs: []*job.Job{
+			{Name: "held", Updated: at(2), UpdatedBy: "eve", Generation: 3, Paused: &job.Pause{At: at(12), By: "bob", Reason: "migration"}},
+			{Name: "fresh", Updated: at(3), UpdatedBy: "eve", Generation: 1},
+		},
 	}
 	var got []string
 	for _, e := range timeline.Entries(f, at(-60)) {
 		got = append(got, e.At.Format("05 ")+e.Kind+": "+e.Text)
 	}
 	want := `00 changed: alice submitted late/x.
+02 changed: eve changed job held.
+03 changed: eve created job fresh.
 05 lost_member: q3 died.
 05 leader: q2 took over from q3. Nobody led for 1 s.
 06 retried: Attempt 1 of vacuum/x on q3 was lost and is repeated.

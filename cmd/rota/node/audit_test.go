@@ -98,6 +98,10 @@ func TestEachOperationThatChangesSomethingLeavesAnAuditRecord(t *testing.T) {
 	if err != nil || len(l.Records) != 7 {
 		t.Errorf("records of the job: got %d, %v, want 7", len(l.Records), err)
 	}
+	line, err := r.Client.Timeline(t.Context(), "1h", "past")
+	if err != nil || len(line.Entries) != 1 || !strings.HasSuffix(line.Entries[0].Text, "created job past.") {
+		t.Errorf("timeline of a job: got %+v, %v, want who created it", line.Entries, err)
+	}
 
 	var doc struct {
 		Paths map[string]map[string]struct {
