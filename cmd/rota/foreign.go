@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/spf13/cobra"
 )
 
 // foreignCommands has hints for commands of other tools, such as kubectl, systemctl and Airflow.
@@ -70,6 +71,17 @@ const (
 
 // foreignTypes are words with which kubectl says what a name belongs to.
 var foreignTypes = []string{"job", "jobs", "cronjob", "cronjobs", "cj", "run", "runs"}
+
+// surplusHint returns a hint if the arguments are those of kubectl get jobs NAME or kubectl delete job NAME; "" otherwise.
+func surplusHint(cmd *cobra.Command, args []string) string {
+	switch {
+	case cmd.Name() == "jobs":
+		return "`rota job " + args[0] + "` shows one job"
+	case len(args) > 1 && slices.Contains(foreignTypes, args[0]):
+		return "leave " + args[0] + " out: " + cmd.CommandPath() + " " + args[1]
+	}
+	return ""
+}
 
 // withoutType adds a hint to the error about a name that does not exist, if the name looks like job/NAME.
 func withoutType(err error, args []string) error {

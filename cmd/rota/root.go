@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/suggest"
@@ -206,14 +205,7 @@ func takes(names ...string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usagef("%s: %s is missing", cmd.Name(), strings.TrimSuffix(names[len(args)], "..."))
 		case len(args) > most:
-			err := usageError{msg: fmt.Sprintf("%s: unexpected argument %q", cmd.Name(), args[most])}
-			switch {
-			case cmd.Name() == "jobs":
-				err.hint = "`rota job " + args[0] + "` shows one job"
-			case slices.Contains(foreignTypes, args[0]):
-				err.hint = "leave " + args[0] + " out: " + cmd.CommandPath() + " " + args[1]
-			}
-			return err
+			return usageError{fmt.Sprintf("%s: unexpected argument %q", cmd.Name(), args[most]), surplusHint(cmd, args)}
 		}
 		return nil
 	}
