@@ -124,6 +124,9 @@ func TestEachChangeHasAnAuthor(t *testing.T) {
 		verb string
 	}
 	for _, o := range operations {
+		if o.role == "" {
+			continue // hooks_test.go checks the author of a delivery
+		}
 		t.Run(o.method+" "+o.path, func(t *testing.T) {
 			back := guarded().backend()
 			var seen []change
