@@ -28,10 +28,10 @@ type Recorder struct {
 	end    func() // ends the recording and waits for it
 
 	mu       sync.Mutex
-	versions []history.Version            // guarded by mu
-	latest   map[string][]history.Version // guarded by mu: the versions of each key
-	open     map[string]job.State         // guarded by mu: runs that have not ended, by name
-	rev      int64                        // guarded by mu: everything up to it is recorded
+	versions []history.Version             // guarded by mu
+	latest   map[string][]history.Version  // guarded by mu: the versions of each key
+	runs     map[string]map[string]job.Run // guarded by mu: the present runs by job and ID, without those that cannot be read
+	rev      int64                         // guarded by mu: everything up to it is recorded
 }
 
 // NewRecorder records from the members at endpoints until the test ends.
@@ -45,7 +45,10 @@ func resume(
 	t testing.TB, prefix string, endpoints []string, past []history.Version, rev int64, certificates string,
 ) *Recorder {
 	t.Helper()
-	r := &Recorder{t: t, client: Dial(t, endpoints, certificates), prefix: prefix, latest: make(map[string][]history.Version), open: make(map[string]job.State)}
+	r := &Recorder{
+		t: t, client: Dial(t, endpoints, certificates), prefix: prefix,
+		latest: make(map[string][]history.Version), runs: make(map[string]map[string]job.Run),
+	}
 	for _, v := range past {
 		r.add(v)
 	}
@@ -140,25 +143,34 @@ func (r *Recorder) add(v history.Version) {
 	r.latest[v.Key] = append(r.latest[v.Key], v)
 	r.rev = max(r.rev, v.Rev)
 	if name, ok := strings.CutPrefix(v.Key, r.prefix+"/runs/"); ok {
-		r.keepOpen(name, v)
+		r.setRun(name, v)
 	}
 }
 
-// keepOpen records whether a run has ended. The caller has locked r.mu.
-func (r *Recorder) keepOpen(name string, v history.Version) {
-	var run struct{ State job.State }
-	if v.Deleted || json.Unmarshal(v.Value, &run) != nil || run.State.Terminal() {
-		delete(r.open, name)
+// setRun sets the present version of a run. The caller has locked r.mu, or no other goroutine uses r yet.
+func (r *Recorder) setRun(name string, v history.Version) {
+	of, id, _ := strings.Cut(name, "/")
+	var run job.Run
+	if v.Deleted || json.Unmarshal(v.Value, &run) != nil {
+		delete(r.runs[of], id)
 		return
 	}
-	r.open[name] = run.State
+	run.Rev = v.Rev
+	if r.runs[of] == nil {
+		r.runs[of] = make(map[string]job.Run)
+	}
+	r.runs[of][id] = run
 }
 
 // Open returns the runs that have not ended, by name.
 func (r *Recorder) Open() map[string]job.State {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.open)
+	open := make(map[string]job.State)
+	for name, run := range r.Runs("") {
+		if !run.State.Terminal() {
+			open[name] = run.State
+		}
+	}
+	return open
 }
 
 // Rev returns the revision up to which everything is recorded.
@@ -202,24 +214,18 @@ func (r *Recorder) VersionsOf(key string) []history.Version {
 	return append([]history.Version(nil), r.latest[r.prefix+"/"+key]...)
 }
 
-// Runs returns the present runs of a job by ID, or of all jobs if job is empty. It omits deleted runs.
-func (r *Recorder) Runs(name string) map[string]job.Run {
-	prefix := r.prefix + "/runs/"
-	if name != "" {
-		prefix += name + "/"
-	}
+// Runs returns the present runs of a job by ID, or those of all jobs by name if of is empty.
+func (r *Recorder) Runs(of string) map[string]job.Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	runs := make(map[string]job.Run)
-	for key, vs := range r.latest {
-		id, ok := strings.CutPrefix(key, prefix)
-		if !ok || vs[len(vs)-1].Deleted {
-			continue
-		}
-		var run job.Run
-		if json.Unmarshal(vs[len(vs)-1].Value, &run) == nil {
-			run.Rev = vs[len(vs)-1].Rev
-			runs[id] = run
+	runs := make(map[string]job.Run, len(r.runs[of]))
+	if of != "" {
+		maps.Copy(runs, r.runs[of])
+		return runs
+	}
+	for of, own := range r.runs {
+		for id, run := range own {
+			runs[of+"/"+id] = run
 		}
 	}
 	return runs
