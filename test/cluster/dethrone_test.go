@@ -26,6 +26,8 @@ func TestLeaderIsDethronedByHand(t *testing.T) {
 	c := Start(t, Config{Binary: binary, Jobs: jobs})
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
 	harmCandidates(t, c)
+	tape := &metricsTape{cluster: c}
+	tape.record("healthy", 20, (sample).calm)
 
 	terms := make(map[int64]bool)
 	for i := range blows {
@@ -51,7 +53,8 @@ func TestLeaderIsDethronedByHand(t *testing.T) {
 	if len(terms) != blows {
 		t.Errorf("%d terms were ended in %d blows: the fault took no effect", len(terms), blows)
 	}
-	c.WaitReady()
+	tape.record("leaders change", 10, (sample).calm, "RotaLeadersChangeOften")
+	tape.check()
 	asked := len(sink.Requests())
 	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+40 })
 	c.Check(sink.Requests, nil, nil)

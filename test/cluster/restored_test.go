@@ -40,6 +40,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 		}
 		etcd.finish()
 	}
+	tape := &metricsTape{cluster: c}
 	// Each node that knows the store waits until an operator accepts the store at one of the nodes.
 	accept := func(at *Node, why string) (asked int) {
 		t.Helper()
@@ -71,6 +72,9 @@ func TestRestoredStoreWaits(t *testing.T) {
 		if n := len(sink.Requests()); n != asked {
 			t.Errorf("%d runs were executed before anybody accepted the store", n-asked)
 		}
+		tape.record(why, 10, func(m sample) bool {
+			return m.sum("rota_store_restored") == 3 && m.sum("rota_leader") == 0
+		}, "RotaNobodyLeads", "RotaStoreRestored")
 		if out, code := Command(t, binary, "accept-restored-store", "--server="+at.URL); code != 0 {
 			t.Fatalf("accept-restored-store: exit code %d: %s", code, out)
 		}
@@ -82,6 +86,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 		return asked
 	}
 	runOn()
+	tape.record("healthy", 20, (sample).calm)
 
 	down()
 	kept := sink.Requests()
@@ -126,6 +131,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 	etcd.begin()
 	c.Recorder = resume(t, Prefix, c.Endpoints(), past, bumped, c.certificates)
 	asked = accept(nodes[2], "the store is a different one: etcd cluster")
+	tape.check()
 	c.Check(func() []history.Effect { return append(slices.Clone(kept), sink.Requests()[asked:]...) }, nil, nil)
 }
 
