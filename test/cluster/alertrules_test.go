@@ -1,10 +1,16 @@
 package cluster
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,18 +25,44 @@ func TestAlertsOfARealCluster(t *testing.T) {
 	row(t)
 	ledger := NewLedger(t)
 	second := job.Duration(time.Second)
-	c := Start(t, Config{Binary: binary, Jobs: map[string]job.Spec{
+	var refuses atomic.Bool
+	team := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if refuses.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(team.Close)
+	jobs := map[string]job.Spec{
 		"tick": {Every: second, Missed: job.MissedAll, Shell: ledger.Shell("")},
 		"slow": {Every: second, Missed: job.MissedAll, Overlap: job.OverlapAllow, Shell: ledger.Shell("sleep 4")},
 		"broken": {Every: second, Shell: "false", Breaker: &job.Breaker{
 			Window: 5, FailureRatio: 0.5, OpenFor: job.Duration(10 * time.Minute),
 		}},
 		"long": {Shell: ledger.Shell("sleep 120"), Overlap: job.OverlapAllow, Workers: only("w1"), KillGrace: second},
-	}})
+	}
+	for i := range 3 { // each address has a queue of its own
+		jobs[fmt.Sprint("failed-", i)] = job.Spec{
+			Shell: "false", Notify: job.Notify{"team": {URL: fmt.Sprintf("generic+%s/%d", team.URL, i), Repeat: 1}},
+		}
+	}
+	c := Start(t, Config{Binary: binary, Jobs: jobs})
+	fail := func() {
+		t.Helper()
+		for i := range 3 {
+			submit(t, c, fmt.Sprint("failed-", i), api.RunRequest{})
+		}
+	}
 	worker := c.AddWorker("w1", "--worker-capacity=1", "--worker-labels=for=w1")
 	tape := &metricsTape{cluster: c}
 
-	tape.record("healthy", 20, func(m sample) bool { return m.calm() && m.sum("rota_runs_waiting") == 0 })
+	fail()
+	tape.record("healthy", 20, func(m sample) bool {
+		return m.calm() && m.sum("rota_runs_waiting") == 0 && m.notifications("sent") == 3
+	})
+	refuses.Store(true)
+	fail()
+	tape.record("a notifier fails", 10, func(m sample) bool { return m.calm() && m.notifications("repeated") > 5 }, "RotaNotificationsFail")
+	refuses.Store(false)
 	for range 3 {
 		if _, _, err := c.Client.Submit(t.Context(), "long", api.RunRequest{}); err != nil {
 			t.Fatal(err)
@@ -92,7 +124,7 @@ func TestAlertsOfARealCluster(t *testing.T) {
 	}
 	c.Check(ledger.Effects, nil, func(j *history.Job) {
 		j.MayFail = true
-		j.Effects = j.Name != "broken"
+		j.Effects = j.Name != "broken" && !strings.HasPrefix(j.Name, "failed-")
 	})
 }
 
@@ -132,4 +164,29 @@ func runbook(t *testing.T) map[string][]string {
 		}
 	}
 	return found
+}
+
+// TestEachAlertFiresOnRealSeries compares the shipped alerts with those for which the tests of this package record series.
+func TestEachAlertFiresOnRealSeries(t *testing.T) {
+	rules, err := os.ReadFile("../../deploy/observability/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests.Write(text)
+	}
+	for line := range strings.Lines(string(rules)) {
+		if _, name, ok := strings.Cut(line, "- alert: "); ok && !strings.Contains(tests.String(), strconv.Quote(strings.TrimSpace(name))) {
+			t.Errorf("no test records series on which %s fires", strings.TrimSpace(name))
+		}
+	}
 }

@@ -29,6 +29,16 @@ func (s sample) sum(name string) (total float64) {
 	return total
 }
 
+// notifications adds the notifications with an outcome over all processes and notifiers.
+func (s sample) notifications(outcome string) (total float64) {
+	for series, v := range s {
+		if strings.HasPrefix(series, "rota_notifications_total{") && strings.HasSuffix(series, `outcome="`+outcome+`"}`) {
+			total += v
+		}
+	}
+	return total
+}
+
 // calm reports whether one replica leads and keeps up, and every outcome is in the store.
 func (s sample) calm() bool {
 	return s.sum("rota_leader") == 1 && s.sum("rota_dispatch_behind_seconds") < 1 && s.sum("rota_outcomes_unsent") == 0
