@@ -267,7 +267,7 @@ func compareCounts(t *testing.T, m *Mirror, now time.Time) {
 	want := RunCounts{
 		Phases: map[job.Phase]int{}, Waiting: map[string]int{}, Hour: map[job.State]int{}, Day: map[job.State]int{},
 	}
-	for _, r := range m.Runs("", nil) {
+	for _, r := range m.RunsThat(all) {
 		phase := r.Phase()
 		if phase == "" {
 			if age := now.Unix() - r.Finished.Unix(); age < 3600 {

@@ -207,7 +207,7 @@ func TestAMirrorSurvivesTheEndsOfItsWatch(t *testing.T) {
 				if diff := cmp.Diff(want, r.has); diff != "" {
 					t.Errorf("feed (-want +got):\n%s", diff)
 				}
-				if got := len(m.Runs("", nil)); got != len(want) {
+				if got := len(m.RunsThat(all)); got != len(want) {
 					t.Errorf("got %d runs, want %d", got, len(want))
 				}
 				if bad := m.Quarantine(); len(bad) != 0 {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -163,31 +164,29 @@ func (m *Mirror) Backfills() []*job.Backfill {
 	return all
 }
 
-// Runs returns the runs of a job that accept accepts, the newest slot first. of "" means all jobs; accept nil accepts all runs.
-func (m *Mirror) Runs(of string, accept func(*job.Run) bool) []*job.Run {
+// Runs returns the runs of a job that accept accepts, the newest slot first. accept nil accepts all runs.
+func (m *Mirror) Runs(of string, accept func(*job.Run) bool) (runs []*job.Run) {
 	m.mu.RLock()
-	var runs []*job.Run
-	add := func(j string, ids map[string]bool) {
-		for id := range ids {
-			if r, ok := m.records[KindRuns][j+"/"+id].value.(*job.Run); ok && (accept == nil || accept(r)) {
-				runs = append(runs, r)
-			}
-		}
-	}
-	if of != "" {
-		add(of, m.runs[of])
-	} else {
-		for j, ids := range m.runs {
-			add(j, ids)
+	for id := range m.runs[of] {
+		if r, ok := m.records[KindRuns][of+"/"+id].value.(*job.Run); ok && (accept == nil || accept(r)) {
+			runs = append(runs, r)
 		}
 	}
 	m.mu.RUnlock()
-	slices.SortFunc(runs, func(a, b *job.Run) int {
-		if c := b.Slot.Compare(a.Slot); c != 0 {
-			return c
+	slices.SortFunc(runs, func(a, b *job.Run) int { return cmp.Or(b.Slot.Compare(a.Slot), strings.Compare(a.ID, b.ID)) })
+	return runs
+}
+
+// RunsThat returns the runs of all jobs that accept takes, in no order. To sort all runs would take longer than the rest of a
+// request.
+func (m *Mirror) RunsThat(accept func(*job.Run) bool) (runs []*job.Run) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, r := range m.records[KindRuns] {
+		if r, ok := r.value.(*job.Run); ok && accept(r) {
+			runs = append(runs, r)
 		}
-		return strings.Compare(a.Name(), b.Name())
-	})
+	}
 	return runs
 }
 

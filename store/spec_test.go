@@ -73,8 +73,8 @@ func TestInvalidSpecsAreQuarantined(t *testing.T) {
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(bad)), got); diff != "" {
 		t.Errorf("quarantine (-want +got):\n%s", diff)
 	}
-	if len(m.Jobs()) != 2 || len(m.Runs("", nil)) != 2 {
-		t.Errorf("%d jobs and %d runs can be read, want 2 and 2", len(m.Jobs()), len(m.Runs("", nil)))
+	if len(m.Jobs()) != 2 || len(m.RunsThat(all)) != 2 {
+		t.Errorf("%d jobs and %d runs can be read, want 2 and 2", len(m.Jobs()), len(m.RunsThat(all)))
 	}
 }
 

@@ -151,6 +151,17 @@ func ofEvent(e *job.Event) []Entry {
 
 func isMissed(reason string) bool { return strings.HasPrefix(reason, "missed") }
 
+// Tells reports whether the timeline or a summary of an incident may name a run. Most runs succeed on time at the first attempt.
+func Tells(r *job.Run) bool {
+	switch r.State {
+	case job.Failed, job.TimedOut, job.Lost, job.Skipped:
+		return true
+	case job.Succeeded, job.Canceled:
+		return r.Late || len(r.Attempts) > 1 || r.By != "" || r.Cancel != nil || r.Approval != nil
+	}
+	return true
+}
+
 func ofRun(r *job.Run) (list []Entry) {
 	add := func(at time.Time, kind, text string, args ...any) {
 		list = append(list, Entry{At: at, Kind: kind, Job: r.Job, Run: r.Name(), Text: fmt.Sprintf(text, args...)})

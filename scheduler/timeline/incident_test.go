@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,5 +155,37 @@ func TestEntries(t *testing.T) {
 20 member: q3 answers again after 15 s.`
 	if text := strings.Join(got, "\n"); text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+// TestRunsThatTellNothing compares Tells with the entries of runs that differ in one field each.
+func TestRunsThatTellNothing(t *testing.T) {
+	plain := job.Run{Job: "a", ID: "1", State: job.Succeeded, Attempts: []job.Attempt{{Number: 1, State: job.Succeeded}}}
+	told := 0
+	for name, change := range map[string]func(*job.Run){
+		"plain":    func(*job.Run) {},
+		"canceled": func(r *job.Run) { r.State = job.Canceled },
+		"failed":   func(r *job.Run) { r.State, r.Attempts[0].State = job.Failed, job.Failed },
+		"slow":     func(r *job.Run) { r.State = job.TimedOut },
+		"lost":     func(r *job.Run) { r.State, r.Attempts[0].State = job.Lost, job.Lost },
+		"skipped":  func(r *job.Run) { r.State = job.Skipped },
+		"late":     func(r *job.Run) { r.Late, r.Attempts[0].Started = true, time.Unix(1, 0) },
+		"again":    func(r *job.Run) { r.Attempts = append([]job.Attempt{{Number: 1, State: job.Failed}}, r.Attempts...) },
+		"waits":    func(r *job.Run) { r.State, r.Attempts[0].State = job.Pending, job.Lost },
+		"by":       func(r *job.Run) { r.By = "ann" },
+		"stopped":  func(r *job.Run) { r.State, r.Cancel = job.Canceled, &job.Cancel{By: "ann"} },
+		"approved": func(r *job.Run) { r.Approval = &job.Approval{At: time.Unix(1, 0), Approved: true} },
+	} {
+		r := plain
+		r.Attempts = slices.Clone(plain.Attempts)
+		change(&r)
+		entries := len(timeline.Entries(timeline.Facts{Runs: []*job.Run{&r}}, time.Time{}))
+		if tells := timeline.Tells(&r); tells != (entries > 0) {
+			t.Errorf("%s: Tells is %v, and the run has %d entries", name, tells, entries)
+		}
+		told += min(1, entries)
+	}
+	if told != 10 {
+		t.Errorf("%d kinds of runs have entries, want 10", told)
 	}
 }

@@ -17,8 +17,8 @@ import (
 // maxPage is how many bytes a page sends at most.
 const maxPage = 200_000
 
-// TestPagesStaySmall counts the bytes of each page of a cluster with 100,000 jobs. The first jobs have long histories. It also
-// shows how long the replica takes for each page.
+// TestPagesStaySmall counts the bytes of each page of a cluster with 100,000 jobs. The first jobs have long histories, and a
+// thousand fail. It also shows how long the replica takes for each page.
 func TestPagesStaySmall(t *testing.T) {
 	jobs := 100_000
 	if raceEnabled || testing.Short() {
@@ -58,8 +58,12 @@ func TestPagesStaySmall(t *testing.T) {
 		flush(false)
 	}
 	now := time.Now().UTC().Truncate(time.Minute)
-	for i := range 60 {
-		for k := range 100 {
+	for i := range 1000 {
+		kept := 1
+		if i < 60 {
+			kept = 100
+		}
+		for k := range kept {
 			run := job.Run{
 				Job: name(i), Kind: job.KindScheduled, State: job.Succeeded, Slot: now.Add(-time.Duration(k+1) * time.Minute),
 				Attempt: 1, Worker: "worker-7.warehouse.internal", Generation: 1,

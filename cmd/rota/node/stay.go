@@ -21,7 +21,7 @@ const (
 // observer reads the other workers and their runs.
 type observer interface {
 	Workers() []*job.Worker
-	Runs(of string, keep func(*job.Run) bool) []*job.Run
+	RunsThat(accept func(*job.Run) bool) []*job.Run
 	Current() (rev int64, heard time.Time)
 }
 
@@ -48,5 +48,5 @@ func otherDrains(others observer, self string, now time.Time) bool {
 	for _, w := range others.Workers() {
 		draining[w.Name] = w.Draining && w.Name != self
 	}
-	return len(others.Runs("", func(r *job.Run) bool { return r.State == job.Running && draining[r.Worker] })) > 0
+	return len(others.RunsThat(func(r *job.Run) bool { return r.State == job.Running && draining[r.Worker] })) > 0
 }

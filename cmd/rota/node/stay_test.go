@@ -23,7 +23,7 @@ func (c *observed) Workers() (workers []*job.Worker) {
 	return workers
 }
 
-func (c *observed) Runs(_ string, keep func(*job.Run) bool) (runs []*job.Run) {
+func (c *observed) RunsThat(keep func(*job.Run) bool) (runs []*job.Run) {
 	if !c.end.IsZero() && !time.Now().Before(c.end) {
 		return nil
 	}

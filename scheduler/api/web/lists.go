@@ -66,6 +66,7 @@ func (s *site) limits(r *http.Request) (*page, error) {
 type clusterData struct {
 	Cluster   api.ClusterView
 	Attention []notice
+	Unshown   int     // notices beside them
 	Fill      float64 // of 1000, how full the store is
 }
 
@@ -85,6 +86,9 @@ func (s *site) cluster(r *http.Request) (*page, error) {
 	}
 	v, err := s.ops.Cluster(r)
 	d := &clusterData{Cluster: v, Attention: attentionOf(&v, err, s.ops.Now())}
+	if d.Unshown = len(d.Attention) - shownNotices; d.Unshown > 0 {
+		d.Attention = d.Attention[:shownNotices]
+	}
 	if v.Store.Quota > 0 {
 		d.Fill = round(float64(v.Store.DBSize) / float64(v.Store.Quota) * 1000)
 	}

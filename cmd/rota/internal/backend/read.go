@@ -209,18 +209,39 @@ func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error)
 	if err := b.up(); err != nil {
 		return nil, err
 	}
-	runs := b.mirror.Runs(q.Job, q.Includes)
-	views := make([]api.RunView, 0, min(len(runs), q.Limit))
-	slices.SortFunc(runs, api.CompareRuns)
+	shown := func(r *job.Run) bool { return q.Shows(r.Job) && q.Includes(r) }
+	var runs []*job.Run
+	if q.Job == "" {
+		runs = b.mirror.RunsThat(shown)
+	} else {
+		runs = b.mirror.Runs(q.Job, shown)
+	}
+	runs = firstRuns(runs, q.Limit)
+	views := make([]api.RunView, 0, len(runs))
 	for _, r := range runs {
-		if len(views) == q.Limit {
-			break
-		}
-		if q.Shows(r.Job) {
-			views = append(views, api.NewRunView(*r))
-		}
+		views = append(views, api.NewRunView(*r))
 	}
 	return views, nil
+}
+
+// firstRuns returns the first n of runs in the order of api.CompareRuns. It reuses the array of runs. To sort all of them would
+// take longer than the rest of a request.
+func firstRuns(runs []*job.Run, n int) []*job.Run {
+	first, full := runs[:0], false // if full, first[:n] are sorted, and all others come after them
+	cut := func() {
+		slices.SortFunc(first, api.CompareRuns)
+		first, full = first[:min(n, len(first))], true
+	}
+	for _, r := range runs {
+		if full && api.CompareRuns(r, first[n-1]) > 0 {
+			continue
+		}
+		if first = append(first, r); len(first) == 2*n {
+			cut()
+		}
+	}
+	cut()
+	return first
 }
 
 // Run returns one run from the store. It has the fields that the mirror does not keep.
@@ -244,7 +265,7 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 	}
 	running, armed := map[string]int{}, map[string]int{}
 	taken, now := map[string]int{}, b.cfg.Now()
-	for _, r := range b.mirror.Runs("", func(r *job.Run) bool { return !r.State.Terminal() }) {
+	for _, r := range b.mirror.RunsThat(func(r *job.Run) bool { return !r.State.Terminal() }) {
 		switch r.State {
 		case job.Running:
 			running[r.Worker]++
@@ -272,7 +293,7 @@ func (b *Backend) Limits(context.Context) ([]api.LimitView, error) {
 		return nil, err
 	}
 	held := map[string]int{}
-	for _, r := range b.mirror.Runs("", func(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }) {
+	for _, r := range b.mirror.RunsThat(func(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }) {
 		for _, name := range r.Limits {
 			held[name]++
 		}

@@ -51,7 +51,7 @@ func (b *Backend) facts(since time.Time) timeline.Facts {
 	jobs := b.mirror.JobsThat(func(j *job.Job) bool { return j.Paused != nil || j.UpdatedBy != "" && !j.Updated.Before(since) })
 	slices.SortFunc(jobs, func(x, y *job.Job) int { return strings.Compare(x.Name, y.Name) })
 	f := timeline.Facts{
-		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.Runs("", nil), Jobs: jobs,
+		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.RunsThat(timeline.Tells), Jobs: jobs,
 		Gate: b.mirror.Gate(), Files: b.mirror.Files(), Now: b.cfg.Now(),
 	}
 	f.Cluster = timeline.WithObserved(f.Cluster, b.calls.Outages())
