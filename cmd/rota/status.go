@@ -109,7 +109,9 @@ func membersText(p *page, v *api.ClusterView) string {
 			continue
 		}
 		text := m.Name + " is " + m.State
-		if !m.Since.IsZero() {
+		if m.Since.IsZero() {
+			text = m.Name + " has not answered yet"
+		} else {
 			text += " since " + p.moment(m.Since)
 		}
 		absent = append(absent, text)

@@ -95,8 +95,11 @@ func (b *Backend) addMembers(v *api.ClusterView, add func(kind, node, text, next
 			continue
 		}
 		text := "Replica " + m.Name + " does not answer"
-		if m.State == memberStopped {
+		switch {
+		case m.State == memberStopped:
 			text = "Replica " + m.Name + " was stopped"
+		case m.Since.IsZero(): // the cluster or this replica has just started
+			text = "Replica " + m.Name + " has not answered yet"
 		}
 		switch {
 		case v.Tolerated == nil:

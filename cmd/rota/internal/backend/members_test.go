@@ -1,7 +1,9 @@
 package backend
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
@@ -31,5 +33,24 @@ func TestToleratedLosses(t *testing.T) {
 		if got := b.tolerated(test.members, &test.store, test.quorate); *got != test.want {
 			t.Errorf("%s: got %d tolerated losses, want %d", test.name, *got, test.want)
 		}
+	}
+}
+
+// TestAMemberThatStartsIsNotLost names members that are not present. One of them may only be starting.
+func TestAMemberThatStartsIsNotLost(t *testing.T) {
+	v := api.ClusterView{Tolerated: new(0), Members: []api.MemberView{
+		{Name: "q1", State: memberPresent}, {Name: "q2", State: memberMissing},
+		{Name: "q3", State: memberMissing, Since: time.Unix(1, 0)}, {Name: "q4", State: memberStopped, Since: time.Unix(1, 0)},
+	}}
+	var got []string
+	b := &Backend{memberNames: func() []string { return []string{"q1", "q2", "q3", "q4"} }}
+	b.addMembers(&v, func(_, _, text, _ string, _ time.Time) { got = append(got, text) })
+	want := []string{
+		"Replica q2 has not answered yet: no further loss is tolerated.",
+		"Replica q3 does not answer: no further loss is tolerated.",
+		"Replica q4 was stopped: no further loss is tolerated.",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
