@@ -163,6 +163,12 @@ var views = []struct {
 	width int64
 }{{"light", 1280}, {"dark", 1280}, {"zoom", 640}, {"phone", 360}, {"narrow", 320}}
 
+// inSight holds unless the head of the page has scrolled the name of the present view out of sight.
+const inSight = `[...document.querySelectorAll('header nav [aria-current]')].every(a => {
+	const r = a.getBoundingClientRect();
+	return r.left >= 0 && r.right <= innerWidth;
+})`
+
 // picture writes pictures of the open page, in the light and in the dark colors, at 200 % and in a narrow window. Nothing may need
 // scrolling to the side, except wide tables in their own boxes. Everybody can see, reach and hear what the page has.
 func (b *browser) picture(kind, path string) {
@@ -175,6 +181,7 @@ func (b *browser) picture(kind, path string) {
 		if v.name != "zoom" && v.name != "narrow" {
 			b.accessible(fmt.Sprintf("%s %s, %s", kind, path, v.name))
 		}
+		b.await(5*time.Second, fmt.Sprintf("%s %s shows the name of its view, %s", kind, path, v.name), inSight)
 		if wide, _ := b.eval("document.documentElement.scrollWidth > innerWidth + 1").(bool); wide {
 			b.t.Errorf("%s %s is wider than a window of %d", kind, path, v.width)
 		}

@@ -238,7 +238,7 @@ func bytesText(n int64) string {
 		f, i = f/1024, i+1
 	}
 	if i == 0 || f >= 100 {
-		return fmt.Sprintf("%.0f %s", f, units[i])
+		return fmt.Sprintf("%.0f\u00a0%s", f, units[i])
 	}
-	return fmt.Sprintf("%.1f %s", f, units[i])
+	return fmt.Sprintf("%.1f\u00a0%s", f, units[i])
 }

@@ -237,8 +237,11 @@ func (d *overviewData) conclude() {
 			d.Sentence = fmt.Sprintf("%d of %d jobs fail.", n, d.Overview.Jobs)
 		}
 	}
-	if len(d.Attention) == 1 {
+	switch {
+	case len(d.Attention) == 1:
 		d.Only = &d.Attention[0]
+	case bad+warn == 0 && len(d.Workers) == 0:
+		d.Only = &notice{Hint: "Start a worker.", Link: "/workers"}
 	}
 	var detail []string
 	if o := &d.Overview; len(o.Ended) > 0 && d.State == "ok" {

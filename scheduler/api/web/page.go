@@ -91,7 +91,7 @@ func lineOf(v *api.ClusterView, err error, now time.Time) clusterLine {
 	case err != nil:
 		line.Trouble = "This replica cannot answer: " + err.Error() + "."
 	case !v.Store.AsOf.IsZero() && age > staleAfter:
-		line.Trouble = "Replica " + v.Node + " has not reached etcd for " + spanText(age) + ". This page shows the state before."
+		line.Trouble = "Replica " + v.Node + " has not reached etcd for " + spanText(age) + ". This page shows the last known state."
 	}
 	return line
 }

@@ -131,7 +131,7 @@ function onCluster(e) {
     add('span', 'muted wide', 'term ' + c.leader.term);
   } else add('span', '', 'no leader');
   const age = Date.parse(c.at) - Date.parse(c.as_of);
-  if (age > 10000) trouble.textContent = `Replica ${c.node} has not reached etcd for ${rough(age)}. This page shows the state before.`;
+  if (age > 10000) trouble.textContent = `Replica ${c.node} has not reached etcd for ${rough(age)}. This page shows the last known state.`;
   trouble.hidden = !(age > 10000);
   if (source) state(!(age > 10000), age > 10000 ? 'old data' : 'live');
   if (leader !== null && leader !== key) refresh();
@@ -271,7 +271,9 @@ document.addEventListener('submit', e => { // a second click sends nothing twice
 
 // In a narrow window the names of the views are one line, which begins at the present view.
 const views = $('header nav'), here = $('[aria-current]', views);
-if (here) views.scrollLeft = here.offsetLeft + here.offsetWidth / 2 - views.clientWidth / 2;
+const center = () => { if (here) views.scrollLeft = here.offsetLeft + here.offsetWidth / 2 - views.clientWidth / 2; };
+center();
+addEventListener('resize', center);
 
 // Keys.
 const help = $('#help'), keys = $('#keys');
