@@ -110,6 +110,7 @@ func (f *fakeCluster) Cluster(context.Context) (api.ClusterView, error) {
 		Attention: items, Tolerated: new(int), Members: []api.MemberView{
 			{Name: "q1", State: "present"}, {Name: "q2", State: "present"},
 			{Name: "q3", State: "missing", Since: time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)},
+			{Name: "q4", State: "missing"},
 		},
 		Name: "/rota", Node: "q1", Version: "v1", Ready: true, Jobs: len(f.jobs), Workers: 1, Paused: f.gate,
 		Leader:   &api.LeaderView{Node: "q2", Term: 12, Since: time.Now().Add(-5 * time.Minute)},
