@@ -108,11 +108,9 @@ func membersText(p *page, v *api.ClusterView) string {
 			present++
 			continue
 		}
-		text := m.Name + " is " + m.State
-		if m.Since.IsZero() {
-			text = m.Name + " has not answered yet"
-		} else {
-			text += " since " + p.moment(m.Since)
+		text := m.Name + " has not answered yet"
+		if !m.Since.IsZero() {
+			text = m.Name + " is " + m.State + " since " + p.moment(m.Since)
 		}
 		absent = append(absent, text)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestStoreIsFull fills etcd while jobs execute. All nodes report it, and outcomes wait. After the steps of
-// docs/how-to/recover-a-full-store.md all continue, and no run is lost or repeated.
+// docs/how-to/recover-a-full-store.md all continue, and no run is lost or repeated. In each state, exactly its alerts fire.
 func TestStoreIsFull(t *testing.T) {
 	row(t)
 	t.Parallel()
