@@ -123,9 +123,7 @@ func (s *Settings) check(sources map[string]given) {
 	}
 	s.checkKinds(fail)
 	between("worker.shutdown_grace", s.Worker.ShutdownGrace, 0, 24*time.Hour)
-	if path := s.Output.Store; path != "" && !filepath.IsAbs(path) {
-		fail("output.store", "such as /srv/rota-output", "%s is no absolute path", quote(path))
-	}
+	s.checkOutputStore(fail)
 	between("output.keep", s.Output.Keep, time.Hour, job.MaxDuration.Std())
 	between("history.max_age", s.History.MaxAge, time.Hour, job.MaxDuration.Std())
 	if s.History.Success < 1 {

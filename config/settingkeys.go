@@ -200,7 +200,7 @@ var settings = []setting{
 	},
 	{"jobs", "job file or directory", "", func(s *Settings) any { return &s.Jobs }},
 	{
-		"output.store", "directory that all machines share, to which workers copy output; empty: it stays on its worker", "",
+		"output.store", "shared directory, or s3://bucket/prefix, to which workers copy output; empty: it stays on its worker", "",
 		func(s *Settings) any { return &s.Output.Store },
 	},
 	{"output.keep", "age up to which output is kept in output.store", "720h", func(s *Settings) any { return &s.Output.Keep }},

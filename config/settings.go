@@ -186,7 +186,7 @@ type Reach struct {
 
 // Output configures where the output of attempts is kept besides its worker.
 type Output struct {
-	Store string        // a directory that all workers and replicas share; empty: output is on its worker only
+	Store string        // a directory that all machines share, or the URL of a bucket; empty: output is on its worker only
 	Keep  time.Duration // largest age of output there
 }
 

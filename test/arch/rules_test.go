@@ -42,7 +42,7 @@ var libraryRules = map[string]rule{
 		own: append([]string{"scheduler/kubeapi"}, executing...), external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"scheduler/kubeapi":         {external: []string{"go.yaml.in/yaml/v4"}},
-	"scheduler/executor/output": {external: system},
+	"scheduler/executor/output": {external: append([]string{"github.com/minio/minio-go/v7/..."}, system...)},
 	"scheduler/executor/procs":  {external: system},
 	"scheduler/executor/refs":   {},
 	"scheduler/executor/dial":   {},

@@ -31,6 +31,7 @@ type Config struct {
 	TokenFile string
 	// Flags are further settings of each replica, such as "--worker-enabled=false". May be nil.
 	Flags func(name string) []string
+	Env   []string // further environment variables of each replica and worker
 	// Prepare is called before the replicas are started. May be nil.
 	Prepare func(*Cluster)
 }

@@ -30,7 +30,7 @@ func (c *Cluster) newNode(name string, listen int, args []string) *Node {
 // addNode makes a process that serves its API at url a node of the cluster.
 func (c *Cluster) addNode(p *Process, url string) *Node {
 	n := &Node{Process: p, URL: url, Client: newClient(c.t, url, c.cfg.TokenFile), cluster: c}
-	n.Env = []string{c.mark()}
+	n.Env = append([]string{c.mark()}, c.cfg.Env...)
 	c.nodes = append(c.nodes, n)
 	return n
 }

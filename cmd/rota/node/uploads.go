@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"io"
 	"sync"
 	"time"
 
@@ -10,13 +9,27 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/worker"
 )
 
+// outputStore returns the store that keeps output beyond its worker; nil if there is none.
+func (n *Node) outputStore() (output.Store, error) {
+	bucket, ok, err := n.set.Output.Bucket()
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		return output.OpenBucket(output.BucketConfig(bucket))
+	case n.set.Output.Store != "":
+		return output.Directory(n.set.Output.Store), nil
+	}
+	return nil, nil
+}
+
 // openUploads returns the uploader of output; nil if output stays on this worker.
 func (n *Node) openUploads() *output.Uploader {
-	if n.set.Output.Store == "" {
+	if n.outputs == nil {
 		return nil
 	}
 	n.uploads = output.NewUploader(output.UploadConfig{
-		From: worker.Outputs(n.set.Node.DataDir), To: n.set.Output.Store, Keep: n.set.Output.Keep, Now: n.now, Report: n.reportUploads(),
+		From: worker.Outputs(n.set.Node.DataDir), To: n.outputs, Keep: n.set.Output.Keep, Now: n.now, Report: n.reportUploads(),
 	})
 	return n.uploads
 }
@@ -61,13 +74,4 @@ func (n *Node) startUploads(ctx context.Context) (stop func()) {
 		end()
 		wg.Wait()
 	}
-}
-
-// storedLog opens the output of an attempt in the shared directory.
-func (n *Node) storedLog(run string, attempt int) (io.ReadCloser, error) {
-	f, err := output.OpenStored(n.set.Output.Store, run, attempt)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
 }

@@ -15,9 +15,12 @@ const suffix = ".out"
 const maxPart = 180
 
 // path returns the file for the output of an attempt of a run (<job>/<slot or id>): <dir>/<job>/<id>.<attempt>.out.
-func path(dir, run string, attempt int) string {
+func path(dir, run string, attempt int) string { return filepath.Join(dir, fileName(run, attempt)) }
+
+// fileName returns the path of that file below its directory.
+func fileName(run string, attempt int) string {
 	name, id, _ := strings.Cut(run, "/")
-	return filepath.Join(dir, safe(name), fmt.Sprintf("%s.%d%s", safe(id), attempt, suffix))
+	return filepath.Join(safe(name), fmt.Sprintf("%s.%d%s", safe(id), attempt, suffix))
 }
 
 // safe turns a string into one file name. Different strings get different names. Letters, digits, dashes, underscores and

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,17 +16,28 @@ import (
 // UploadConfig configures an Uploader.
 type UploadConfig struct {
 	From string        // directory with the output of this worker
-	To   string        // shared directory. It must exist: an Uploader does not create it
-	Keep time.Duration // files in To that are older are removed
+	To   Store         // keeps the output beyond this worker
+	Keep time.Duration // output in To that is older is removed
 	Now  func() time.Time
 	// Report is called when the number of files that wait, or the trouble, has changed. trouble is why the files are not uploaded;
 	// nil: they are.
 	Report func(waiting int, trouble error)
 }
 
-// Uploader copies output that is complete to a shared directory, so that it outlives this worker. It works in the background and
-// delays no attempt. After an interruption it continues where it stopped, also in another process. A file appears in the shared
-// directory when it is complete.
+// Store keeps output beyond its worker. Names are paths of files below the directory of a worker.
+type Store interface {
+	// Put copies the file in, of which before is the description. It does nothing if the store has it. The output appears in the
+	// store when it is complete. If the file changes meanwhile, Put may leave it out.
+	Put(ctx context.Context, name string, in *os.File, before fs.FileInfo) error
+	// Open opens the output of an attempt. The error is fs.ErrNotExist if the store does not have it. ctx must last until the reader
+	// is closed.
+	Open(ctx context.Context, run string, attempt int) (io.ReadCloser, error)
+	// Sweep removes output that is older than keep.
+	Sweep(ctx context.Context, keep time.Duration, now time.Time) error
+}
+
+// Uploader copies output that is complete to a store, so that it outlives this worker. It works in the background and delays no
+// attempt. After an interruption it continues where it stopped, also in another process.
 type Uploader struct {
 	cfg  UploadConfig
 	more chan struct{} // holds a token if names may have grown
@@ -38,11 +48,10 @@ type Uploader struct {
 }
 
 const (
-	uploadChunk     = 1 << 20          // bytes between two looks at the end of the context
-	uploadHung      = 10 * time.Second // a file server that takes longer for one file counts as silent
+	uploadHung      = 10 * time.Second // a store that takes longer for one file counts as silent
 	uploadPause     = 500 * time.Millisecond
 	uploadLastPause = 30 * time.Second // longest pause after failures
-	uploadStop      = time.Second      // how long Run waits for the file server at its end
+	uploadStop      = time.Second      // how long Run waits for the store at its end
 	flushPoll       = 20 * time.Millisecond
 	keepEvery       = 6 * time.Hour
 )
@@ -57,9 +66,7 @@ func (u *Uploader) Add(run string, attempt int) {
 	if u == nil {
 		return
 	}
-	if name, err := filepath.Rel(u.cfg.From, path(u.cfg.From, run, attempt)); err == nil {
-		u.add(name)
-	}
+	u.add(fileName(run, attempt))
 }
 
 func (u *Uploader) add(name string) {
@@ -90,10 +97,7 @@ func (u *Uploader) Run(ctx context.Context) error {
 			case <-u.more:
 			case <-keep.C:
 				keep.Reset(keepEvery)
-				_ = u.call(ctx, func() error {
-					_, err := Sweep(ctx, u.cfg.To, Bounds{Age: u.cfg.Keep}, u.cfg.Now())
-					return err
-				})
+				_ = u.call(ctx, func() error { return u.cfg.To.Sweep(ctx, u.cfg.Keep, u.cfg.Now()) })
 			}
 			continue
 		}
@@ -205,77 +209,14 @@ func (u *Uploader) upload(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("read output: %w", err)
 	}
-	if info, err := os.Stat(u.cfg.To); err != nil || !info.IsDir() {
-		return fmt.Errorf("output store %s: it is no directory that exists", u.cfg.To)
-	}
-	final := filepath.Join(u.cfg.To, name)
-	if there, err := os.Stat(final); err == nil && sameFileAs(there, before) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(final), 0o700); err != nil {
-		return fmt.Errorf("output store: %w", err)
-	}
-	part := final + "." + strconv.FormatInt(before.ModTime().UnixNano(), 36) + ".part" + suffix
-	if err := resume(ctx, part, in, before.Size()); err != nil {
-		return fmt.Errorf("output store: %w", err)
-	}
-	if after, err := in.Stat(); err != nil || !sameFileAs(after, before) {
-		_ = os.Remove(part) // otherwise a sweep removes it
-		return nil
-	}
-	if err := os.Chtimes(part, time.Time{}, before.ModTime()); err != nil {
-		return fmt.Errorf("output store: %w", err)
-	}
-	if err := os.Rename(part, final); err != nil {
-		return fmt.Errorf("output store: %w", err)
-	}
-	return nil
+	return u.cfg.To.Put(ctx, name, in, before)
 }
 
-// sameFileAs reports whether two files have the same size and time. File systems keep fractions of seconds differently.
-func sameFileAs(a, b fs.FileInfo) bool {
-	return a.Size() == b.Size() && a.ModTime().Unix() == b.ModTime().Unix()
+// changed reports whether a file is no longer as before describes it.
+func changed(in *os.File, before fs.FileInfo) bool {
+	after, err := in.Stat()
+	return err != nil || !sameFile(after, before)
 }
 
-// resume copies the first size bytes of in to the file part, from the end of the bytes that part already has.
-func resume(ctx context.Context, part string, in io.ReadSeeker, size int64) (err error) {
-	out, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	at, err := out.Seek(0, io.SeekEnd)
-	if err != nil {
-		return err
-	}
-	if _, err := in.Seek(at, io.SeekStart); err != nil {
-		return err
-	}
-	for at < size {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		n, err := io.CopyN(out, in, min(uploadChunk, size-at))
-		if at += n; err != nil && !errors.Is(err, io.EOF) {
-			return err
-		} else if err != nil {
-			return nil // the file is shorter now: upload notices it
-		}
-	}
-	return out.Sync()
-}
-
-// OpenStored opens the output of an attempt in a shared directory. It waits for a file server for a bounded time.
-func OpenStored(dir, run string, attempt int) (*os.File, error) {
-	var f *os.File
-	done := make(chan error, 1)
-	go func() { // Answer waits for it, except for a file server that hangs
-		var err error
-		f, err = Open(dir, run, attempt)
-		done <- err
-	}()
-	if err := Answer(done, diskTimeout); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
+// sameFile reports whether two files have the same size and time. File systems keep fractions of seconds differently.
+func sameFile(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Unix() == b.ModTime().Unix() }

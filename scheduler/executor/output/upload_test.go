@@ -2,6 +2,9 @@ package output
 
 import (
 	"context"
+	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +14,7 @@ import (
 )
 
 // uploads runs an uploader, and returns it with its directories, its latest report, and a function that ends it.
-func uploads(t *testing.T, from, to string) (u *Uploader, report func() (int, error), stop func()) {
+func uploads(t *testing.T, from string, to Store) (u *Uploader, report func() (int, error), stop func()) {
 	t.Helper()
 	var (
 		mu      sync.Mutex
@@ -60,36 +63,56 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func stored(dir, run string) string {
-	f, err := OpenStored(dir, run, 1)
+func stored(t *testing.T, store Store, run string) string {
+	t.Helper()
+	f, err := store.Open(t.Context(), run, 1)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	b, _ := os.ReadFile(f.Name())
+	b, _ := io.ReadAll(f)
 	return string(b)
 }
 
+// stores returns a new store of each kind.
+func stores(t *testing.T) map[string]Store {
+	return map[string]Store{"directory": Directory(t.TempDir()), "bucket": newServer(t).bucket(t)}
+}
+
 func TestOutputIsUploaded(t *testing.T) {
-	from, to := t.TempDir(), t.TempDir()
-	put(t, from, "a/earlier", "before the start")
-	u, _, _ := uploads(t, from, to)
-	put(t, from, "a/later", "after it")
-	u.Add("a/later", 1)
-	await(t, "both are in the store", func() bool {
-		return stored(to, "a/earlier") == "before the start" && stored(to, "a/later") == "after it"
-	})
-	put(t, from, "a/later", "a second execution under the same number")
-	u.Add("a/later", 1)
-	await(t, "it is replaced", func() bool { return strings.HasPrefix(stored(to, "a/later"), "a second") })
-	if err := os.RemoveAll(from); err != nil {
-		t.Fatal(err)
+	for kind, to := range stores(t) {
+		t.Run(kind, func(t *testing.T) {
+			from := t.TempDir()
+			put(t, from, "a/earlier", "before the start")
+			u, _, stop := uploads(t, from, to)
+			put(t, from, "a/later", "after it")
+			u.Add("a/later", 1)
+			await(t, "both are in the store", func() bool {
+				return stored(t, to, "a/earlier") == "before the start" && stored(t, to, "a/later") == "after it"
+			})
+			put(t, from, "a/later", "a second execution under the same number")
+			u.Add("a/later", 1)
+			await(t, "it is replaced", func() bool { return strings.HasPrefix(stored(t, to, "a/later"), "a second") })
+			u.Add("a/never", 1) // it printed nothing
+			(*Uploader)(nil).Add("a/x", 1)
+			stop()
+			if err := os.RemoveAll(from); err != nil {
+				t.Fatal(err)
+			}
+			if stored(t, to, "a/earlier") == "" {
+				t.Error("the store depends on the worker")
+			}
+			if _, err := to.Open(t.Context(), "a/never", 1); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("output that is missing: got %v, want fs.ErrNotExist", err)
+			}
+			put(t, from, "a/again", "of the next process")
+			_, report, _ := uploads(t, from, to)
+			await(t, "the next process uploads the rest", func() bool { return stored(t, to, "a/again") == "of the next process" })
+			if _, err := report(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	if stored(to, "a/earlier") == "" {
-		t.Error("the store depends on the worker")
-	}
-	u.Add("a/never", 1) // it printed nothing
-	(*Uploader)(nil).Add("a/x", 1)
 }
 
 // Output that is added while its upload is under way is uploaded again.
@@ -111,7 +134,7 @@ func TestAnUploadIsResumed(t *testing.T) {
 	text := strings.Repeat("0123456789", 1<<18)
 	put(t, from, "a/x", text)
 	name := path(from, "a/x", 1)
-	u := NewUploader(UploadConfig{From: from, To: to})
+	u := NewUploader(UploadConfig{From: from, To: Directory(to)})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	rel, _ := filepath.Rel(from, name)
@@ -119,7 +142,7 @@ func TestAnUploadIsResumed(t *testing.T) {
 		t.Fatal("an upload without time succeeds")
 	}
 	parts, _ := filepath.Glob(filepath.Join(to, "a", "*.part"+suffix))
-	if len(parts) != 1 || stored(to, "a/x") != "" {
+	if len(parts) != 1 || stored(t, Directory(to), "a/x") != "" {
 		t.Fatalf("got %q, want one part, and no file", parts)
 	}
 	if err := os.WriteFile(parts[0], []byte("X"+text[1:1000]), 0o600); err != nil { // the X shows that the beginning is kept
@@ -128,7 +151,7 @@ func TestAnUploadIsResumed(t *testing.T) {
 	if err := u.upload(t.Context(), rel); err != nil {
 		t.Fatal(err)
 	}
-	if got := stored(to, "a/x"); got != "X"+text[1:] {
+	if got := stored(t, Directory(to), "a/x"); got != "X"+text[1:] {
 		t.Errorf("got %d bytes that begin with %.10q", len(got), got)
 	}
 	if parts, _ := filepath.Glob(filepath.Join(to, "a", "*.part"+suffix)); len(parts) != 0 {
@@ -139,7 +162,7 @@ func TestAnUploadIsResumed(t *testing.T) {
 // While the store is away, output waits. It is uploaded when the store is there again.
 func TestAStoreThatIsAwayIsReported(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "mount")
-	u, report, _ := uploads(t, from, to)
+	u, report, _ := uploads(t, from, Directory(to))
 	put(t, from, "a/x", "text")
 	u.Add("a/x", 1)
 	await(t, "the trouble is reported", func() bool { n, err := report(); return n == 1 && err != nil })
@@ -149,7 +172,10 @@ func TestAStoreThatIsAwayIsReported(t *testing.T) {
 	if err := os.Mkdir(to, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "it is uploaded", func() bool { n, err := report(); return n == 0 && err == nil && stored(to, "a/x") == "text" })
+	await(t, "it is uploaded", func() bool {
+		n, err := report()
+		return n == 0 && err == nil && stored(t, Directory(to), "a/x") == "text"
+	})
 }
 
 // Old output is removed from the store.
@@ -160,9 +186,9 @@ func TestTheStoreIsSwept(t *testing.T) {
 	if err := os.Chtimes(path(to, "a/old", 1), time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	uploads(t, from, to)
-	await(t, "the old one is removed", func() bool { return stored(to, "a/old") == "" })
-	if stored(to, "a/new") == "" {
+	uploads(t, from, Directory(to))
+	await(t, "the old one is removed", func() bool { return stored(t, Directory(to), "a/old") == "" })
+	if stored(t, Directory(to), "a/new") == "" {
 		t.Error("the newer one is removed too")
 	}
 }

@@ -47,7 +47,7 @@ type Config struct {
 	// Delivered is called for each delivery to a hook, with its result; nil in a worker.
 	Delivered func(result string)
 	// StoredLog opens the output of an attempt in output.store. The error is fs.ErrNotExist if it is not there. nil: there is none.
-	StoredLog func(run string, attempt int) (io.ReadCloser, error)
+	StoredLog func(ctx context.Context, run string, attempt int) (io.ReadCloser, error)
 	// AuthMistake returns why the auth.file on the disk is not in force; nil if it is. The field may be nil.
 	AuthMistake func() *AuthMistake
 	// ProviderTrouble returns why the OpenID provider cannot be used; nil if it can. The field may be nil.

@@ -57,7 +57,7 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 		return out, nil
 	}
 	if b.cfg.StoredLog != nil && over(&r, number) {
-		if out, err := b.cfg.StoredLog(r.Name(), number); err == nil {
+		if out, err := b.cfg.StoredLog(ctx, r.Name(), number); err == nil {
 			return out, nil
 		}
 	}
