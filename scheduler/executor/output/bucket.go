@@ -44,7 +44,7 @@ const (
 	bucketTimeout = 5 * time.Second
 	// bucketUpload is the longest time for one upload: enough for the largest output at a megabit per second.
 	bucketUpload = 5 * time.Minute
-	awsEndpoint   = "https://s3.amazonaws.com"
+	awsEndpoint  = "https://s3.amazonaws.com"
 )
 
 // OpenBucket returns the bucket. It asks no server. The credentials come from the environment (AWS_ACCESS_KEY_ID and
@@ -57,7 +57,8 @@ func OpenBucket(cfg BucketConfig) (*Bucket, error) {
 		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Timeout: bucketTimeout}},
 	}
 	client, err := minio.New(cfg.Endpoint.Host, &minio.Options{
-		Creds: credentials.NewChainCredentials(keys), Secure: cfg.Endpoint.Scheme == "https", Region: cfg.Region, MaxRetries: bucketRetries,
+		Creds: credentials.NewChainCredentials(keys), Secure: cfg.Endpoint.Scheme == "https", Region: cfg.Region,
+		MaxRetries: bucketRetries,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("output store: %w", err)

@@ -219,4 +219,6 @@ func changed(in *os.File, before fs.FileInfo) bool {
 }
 
 // sameFile reports whether two files have the same size and time. File systems keep fractions of seconds differently.
-func sameFile(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Unix() == b.ModTime().Unix() }
+func sameFile(a, b fs.FileInfo) bool {
+	return a.Size() == b.Size() && a.ModTime().Unix() == b.ModTime().Unix()
+}
