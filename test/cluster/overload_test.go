@@ -109,11 +109,15 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// mostWaiting returns the largest number of runs of a job that waited for a worker at one time.
+// mostWaiting returns the largest number of runs of a job that waited for a worker at one time. An empty name stands for all jobs.
 func mostWaiting(c *Cluster, name string) (most int) {
+	of := Prefix + "/runs/"
+	if name != "" {
+		of += name + "/"
+	}
 	waits := make(map[string]bool)
 	for _, v := range c.Recorder.Versions() {
-		if !strings.HasPrefix(v.Key, Prefix+"/runs/"+name+"/") {
+		if !strings.HasPrefix(v.Key, of) {
 			continue
 		}
 		if r, ok := decode[job.Run](v, "runs/"); ok && r.State == job.Pending {

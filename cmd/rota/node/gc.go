@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,20 +97,26 @@ func memoryLimit(read func(string) ([]byte, error)) (limit uint64) {
 			smaller(fields[1], 1<<10)
 		}
 	}
-	group := "/"
-	if b, err := read("/proc/self/cgroup"); err == nil {
-		for line := range strings.Lines(string(b)) {
-			if path, ok := strings.CutPrefix(line, "0::"); ok {
-				group = strings.TrimSpace(path)
+	b, _ := read("/proc/self/cgroup") // without the file, nothing limits this process
+	for line := range strings.Lines(string(b)) {
+		// The fields are: id of the hierarchy, its controllers (none: the unified hierarchy), path of the group.
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, _ := strings.Cut(rest, ":")
+		root, file := "/sys/fs/cgroup", "memory.max"
+		if controllers != "" {
+			root, file = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+			if !slices.Contains(strings.Split(controllers, ","), "memory") {
+				continue
+			}
+		}
+		for ; ; group = filepath.Dir(group) { // the limit of every parent group also applies
+			if b, err := read(filepath.Join(root, group, file)); err == nil {
+				smaller(string(b), 1) // the file has a number or "max"
+			}
+			if group == "/" || group == "." {
+				break
 			}
 		}
 	}
-	for ; ; group = filepath.Dir(group) { // the limit of every parent group also applies
-		if b, err := read(filepath.Join("/sys/fs/cgroup", group, "memory.max")); err == nil {
-			smaller(string(b), 1) // the file has a number or "max"
-		}
-		if group == "/" || group == "." {
-			return limit
-		}
-	}
+	return limit
 }

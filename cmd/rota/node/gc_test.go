@@ -31,6 +31,14 @@ func TestMemoryIsTheLeastLimit(t *testing.T) {
 			"/proc/meminfo": info, "/proc/self/cgroup": "1:name=systemd:/x\n0::/system.slice/rota.service\n",
 			"/sys/fs/cgroup/system.slice/rota.service/memory.max": "max\n", "/sys/fs/cgroup/system.slice/memory.max": "1048576\n",
 		}, 1 << 20},
+		{"a container with hierarchies of their own", map[string]string{
+			"/proc/meminfo": info, "/proc/self/cgroup": "4:cpu:/\n5:hugetlb,memory:/docker/x\n0::/\n",
+			"/sys/fs/cgroup/memory/memory.limit_in_bytes": "1048576\n",
+		}, 1 << 20},
+		{"a service with hierarchies of their own, and no limit", map[string]string{
+			"/proc/meminfo": info, "/proc/self/cgroup": "5:memory:/system.slice\n",
+			"/sys/fs/cgroup/memory/system.slice/memory.limit_in_bytes": "9223372036854771712\n",
+		}, 2 << 30},
 	} {
 		got := memoryLimit(func(path string) ([]byte, error) {
 			if text, ok := tt.files[path]; ok {
