@@ -4,69 +4,99 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
-	"github.com/rota-scheduler/rota/scheduler/policy"
-	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 var elapses = regexp.MustCompile(`(?m)^\s*(?:Next elapse|Iter(?:ation|\.) #\d+): \w{3} (\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC$`)
 
-// The program systemd-analyze reports when a timer elapses. The test checks that the imported job has the same slots.
-func TestCalendarsHaveTheSlotsOfSystemd(t *testing.T) {
+// systemd returns the next instants of an OnCalendar expression by the program systemd-analyze: count of them, if there are so many.
+func systemd(t *testing.T, text string, base time.Time) (slots []time.Time) {
+	t.Helper()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		if os.Getenv("ROTA_CI") != "" {
 			t.Fatal("systemd-analyze is missing: install systemd")
 		}
 		t.Skip("SKIPPED: systemd-analyze is missing: install systemd")
 	}
-	base := time.Date(2026, 11, 24, 12, 34, 56, 0, time.UTC)
+	cmd := exec.CommandContext(t.Context(), "systemd-analyze", "calendar", "--iterations=20", "--base-time="+base.Format("2006-01-02 15:04:05 UTC"), text)
+	cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, m := range elapses.FindAllSubmatch(out, -1) {
+		at, err := time.Parse(time.DateTime, string(m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		slots = append(slots, at)
+	}
+	return slots
+}
+
+func TestCalendarsHaveTheSlotsOfSystemd(t *testing.T) {
 	for _, text := range []string{
 		"minutely", "hourly", "daily", "weekly", "monthly", "yearly", "quarterly", "semiannually", "Mon..Fri 09:30", "Sat,Sun *-*-* 08..18/2:00",
 		"*-*-* 6,18:00", "*:0/15", "*:0/15:30", "Mon *-*-1..7 10:00", "Fri *-*-22..28 17:00", "*-02~01 23:00", "*-*~03 23:00",
-		"*-01,07-01 00:00:00", "02..06:00/20:00", "*-*-01/10 03:00", "Thu,Fri 2012..2099-*-* 11:12:13",
+		"*-01,07-01 00:00:00", "02..06:00/20:00", "*-*-01/10 03:00", "*-*-* 02:30 Europe/Berlin",
 	} {
 		t.Run(text, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), "systemd-analyze", "calendar", "--iterations=20", "--base-time="+base.Format("2006-01-02 15:04:05 UTC"), text)
-			cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C")
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			want := elapses.FindAllSubmatch(out, -1)
-			if len(want) != 20 {
-				t.Fatalf("%d instants in:\n%s", len(want), out)
-			}
 			var res importer.Result
 			importer.Systemd(map[string]string{
 				"x.timer": "[Timer]\nOnCalendar=" + text + "\n", "x.service": "[Service]\nExecStart=/bin/true\n",
 			}, "UTC", &res)
 			spec, ok := res.Jobs["x"]
 			if !ok || !res.Complete() {
-				if text == "Thu,Fri 2012..2099-*-* 11:12:13" {
-					return // rota has no years in expressions, and the importer reports that
-				}
 				t.Fatalf("no translation: %v", res.Problems)
 			}
-			when, err := policy.When("x", &spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, slot := range slotsAfter(when, base, 20) {
-				if got := slot.UTC().Format("2006-01-02 15:04:05"); got != string(want[i][1]) {
-					t.Fatalf("slot %d: got %s, systemd has %s (%v)", i, got, want[i][1], spec.Schedule)
+			for _, base := range bases {
+				want := systemd(t, text, base)
+				if len(want) != count {
+					t.Fatalf("systemd has %d instants", len(want))
 				}
+				sameSlots(t, "x", &spec, base, want)
 			}
 		})
 	}
 }
 
-func slotsAfter(when *schedule.Schedule, from time.Time, n int) (slots []time.Time) {
-	for range n {
-		from, _ = when.Next(from)
-		slots = append(slots, from)
+// TestTimersHaveTheSlotsOfSystemd compares whole timers: all expressions of a timer that the import does not refuse.
+func TestTimersHaveTheSlotsOfSystemd(t *testing.T) {
+	texts := map[string]string{}
+	for _, file := range files(t, "testdata/systemd/*.timer", 5) {
+		texts[file] = read(t, file)
 	}
-	return slots
+	for _, file := range files(t, "testdata/systemd/*.service", 6) {
+		texts[file] = read(t, file)
+	}
+	var res importer.Result
+	importer.Systemd(texts, "UTC", &res)
+	for file, text := range texts {
+		name, ok := strings.CutSuffix(file, ".timer")
+		if !ok {
+			continue
+		}
+		spec, ok := res.Jobs[strings.TrimPrefix(name, "testdata/systemd/")]
+		if !ok {
+			t.Errorf("%s: no job", file)
+		}
+		spec.Jitter = 0 // each run of the original has another delay
+		for _, base := range bases {
+			var want []time.Time
+			for i, line := range strings.Split(text, "\n") {
+				refused := slices.ContainsFunc(res.Problems, func(p importer.Problem) bool { return p.File == file && p.Line == i+1 })
+				if calendar, ok := strings.CutPrefix(line, "OnCalendar="); ok && !refused {
+					want = append(want, systemd(t, calendar, base)...)
+				}
+			}
+			slices.SortFunc(want, time.Time.Compare)
+			want = slices.Compact(want)
+			sameSlots(t, name, &spec, base, want[:min(count, len(want))])
+		}
+	}
 }

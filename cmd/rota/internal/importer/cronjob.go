@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -95,7 +96,7 @@ func (t *translation) cronJob(f *fields) {
 	template.rest()
 	name := meta.text("name")
 	t.metadata(meta, &s)
-	t.add(f.line, name, s)
+	t.add(f.line, name, onClockChanges(s, schedule.GapSkip, schedule.FoldBoth))
 }
 
 // combinesDays reports whether rota and Kubernetes interpret an expression differently. This is so if one of its two fields of

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -67,7 +68,7 @@ func (t *translation) dkronJob(f *fields) {
 	f.drop("owner_email", "success_count", "error_count", "last_success", "last_error", "status", "next", "dependent_jobs",
 		"version", "id")
 	f.rest()
-	t.add(f.line, name, s)
+	t.add(f.line, name, onClockChanges(s, schedule.GapSkip, schedule.FoldBoth))
 }
 
 // dkronSchedule translates a schedule. An expression of dkron begins with seconds, which rota supports too.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -94,6 +95,26 @@ func (t *translation) add(line int, name string, spec job.Spec) {
 		t.res.Jobs = map[string]job.Spec{}
 	}
 	t.res.Jobs[name] = spec
+}
+
+// onClockChanges returns a job with dst as another tool treats clock changes, if that makes a difference to its slots.
+func onClockChanges(s job.Spec, gap schedule.Gap, fold schedule.Fold) job.Spec {
+	as := s
+	as.DST = &job.DST{Gap: string(gap), Fold: string(fold)}
+	if slices.Equal(notes(&s), notes(&as)) {
+		return s
+	}
+	return as
+}
+
+// notes returns the notes about a schedule in 28 years, in which each date has each weekday.
+func notes(s *job.Spec) []string {
+	when, err := policy.When("", s)
+	if err != nil || when == nil {
+		return nil // add reports the error
+	}
+	from := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	return when.Notes(from, from.AddDate(28, 0, 0), 0)
 }
 
 func (t *translation) uniqueName(name string) string {

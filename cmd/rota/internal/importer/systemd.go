@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 // Systemd translates timers with their services. texts has the contents of the unit files by name, both of timers and of
@@ -60,7 +61,7 @@ func (s *systemd) translate(name, timezone string) {
 	s.rest(s.timer, "Unit", unitKeys...)
 	s.rest(s.service, "Unit", unitKeys...)
 	s.rest(s.service, "Service", serviceKeys...)
-	s.add(0, name, spec)
+	s.add(0, name, onClockChanges(spec, schedule.GapSkip, schedule.FoldFirst))
 }
 
 // The keys that the importer reads, and the keys that it may drop because they do not change the work of the job.
