@@ -86,8 +86,9 @@ func (u *Uploader) add(name string) {
 // cannot be canceled: Run leaves it behind.
 func (u *Uploader) Run(ctx context.Context) error {
 	u.addAll(ctx)
-	keep := time.NewTimer(0)
-	defer keep.Stop()
+	var wg sync.WaitGroup
+	wg.Go(func() { u.sweep(ctx) })
+	defer wg.Wait()
 	for pause := uploadPause; ; {
 		name, waiting := u.first()
 		if name == "" {
@@ -95,14 +96,11 @@ func (u *Uploader) Run(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			case <-u.more:
-			case <-keep.C:
-				keep.Reset(keepEvery)
-				_ = u.call(ctx, func() error { return u.cfg.To.Sweep(ctx, u.cfg.Keep, u.cfg.Now()) })
 			}
 			continue
 		}
 		u.begin(name)
-		err := u.call(ctx, func() error { return u.upload(ctx, name) })
+		err := call(ctx, func() error { return u.upload(ctx, name) }, u.reportHung)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -138,19 +136,35 @@ func (u *Uploader) Flush(ctx context.Context) {
 	}
 }
 
-// call calls f, and reports if it takes long. If ctx ends, it leaves f behind after uploadStop.
-func (u *Uploader) call(ctx context.Context, f func() error) error {
+// sweep removes old output from the store until ctx ends. An error is no trouble of an upload, and the next sweep repeats it.
+func (u *Uploader) sweep(ctx context.Context) {
+	for {
+		_ = call(ctx, func() error { return u.cfg.To.Sweep(ctx, u.cfg.Keep, u.cfg.Now()) }, func() {})
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(keepEvery):
+		}
+	}
+}
+
+func (u *Uploader) reportHung() {
+	_, waiting := u.first()
+	u.cfg.Report(waiting, ErrNoAnswer)
+}
+
+// call calls f. It calls hung if f takes long. If ctx ends, it leaves f behind after uploadStop.
+func call(ctx context.Context, f func() error, hung func()) error {
 	done := make(chan error, 1)
-	go func() { done <- f() }() // the loop waits for it, except for a call that hangs at the end of ctx
-	hung := time.NewTimer(uploadHung)
-	defer hung.Stop()
+	go func() { done <- f() }() // call waits for it, except for one that hangs at the end of ctx
+	long := time.NewTimer(uploadHung)
+	defer long.Stop()
 	for {
 		select {
 		case err := <-done:
 			return err
-		case <-hung.C:
-			_, waiting := u.first()
-			u.cfg.Report(waiting, ErrNoAnswer)
+		case <-long.C:
+			hung()
 		case <-ctx.Done():
 			return Answer(done, uploadStop)
 		}

@@ -192,3 +192,19 @@ func TestTheStoreIsSwept(t *testing.T) {
 		t.Error("the newer one is removed too")
 	}
 }
+
+// slowSweep is a store with so much output that a sweep does not end.
+type slowSweep struct{ Store }
+
+func (slowSweep) Sweep(ctx context.Context, _ time.Duration, _ time.Time) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestASweepDelaysNoUpload(t *testing.T) {
+	from, to := t.TempDir(), Directory(t.TempDir())
+	u, report, _ := uploads(t, from, slowSweep{to})
+	put(t, from, "a/x", "text")
+	u.Add("a/x", 1)
+	await(t, "it is uploaded", func() bool { n, err := report(); return n == 0 && err == nil && stored(t, to, "a/x") == "text" })
+}
