@@ -107,8 +107,8 @@ func enclose(t *testing.T, w *Node, limit int64) {
 	if _, err := os.Stat(hierarchy + "/memory.limit_in_bytes"); err != nil || os.Getuid() != 0 {
 		needs(t, "root and cgroups of memory in their own hierarchy (v1)")
 	}
-	group, err := os.MkdirTemp(hierarchy, "rota-test-")
-	if err != nil {
+	group := fmt.Sprintf("%s/rota-test-%d", hierarchy, os.Getpid())
+	if err := os.Mkdir(group, 0o755); err != nil {
 		needs(t, "a writable hierarchy of cgroups: "+err.Error())
 	}
 	t.Cleanup(func() {
