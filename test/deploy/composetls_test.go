@@ -182,8 +182,8 @@ func etcdImage(t *testing.T) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	// With the flags of the image of rota, both share the compiled packages.
-	build := []string{"build", "-trimpath", "-pgo=../../cmd/rota/default.pgo", "-o", filepath.Join(dir, "etcd"), "go.etcd.io/etcd/server/v3"}
-	if _, err := command(ctx, []string{"CGO_ENABLED=0"}, "go", build...); err != nil {
+	build := []string{"go", "build", "-trimpath", "-pgo=../../cmd/rota/default.pgo", "-o", filepath.Join(dir, "etcd"), "go.etcd.io/etcd/server/v3"}
+	if _, err := command(ctx, []string{"CGO_ENABLED=0"}, build...); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte("FROM scratch\nCOPY etcd /usr/local/bin/etcd\n"), 0o600); err != nil {
