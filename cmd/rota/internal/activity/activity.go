@@ -21,7 +21,7 @@ type Feed interface {
 const (
 	minutesKept = 24 * 60 // one bucket for each minute of a day
 	endedKept   = 100     // ended runs that Ended returns
-	namesKept   = 4096    // changed jobs that Changed remembers
+	namesKept   = 4096    // changed jobs that Changed remembers, at least
 )
 
 // Activity is the summary. Its methods may be called by several goroutines.
@@ -122,7 +122,7 @@ func (a *Activity) apply(list []job.Change) {
 		a.rev = max(a.rev, c.Rev)
 		a.changed = append(a.changed, changed{c.Rev, owner})
 	}
-	if extra := len(a.changed) - namesKept; extra > 0 {
+	if extra := len(a.changed) - namesKept; extra > namesKept { // not earlier, since each time copies the rest
 		a.dropped = a.changed[extra-1].rev
 		a.changed = slices.Clone(a.changed[extra:])
 	}
