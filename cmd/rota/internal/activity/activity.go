@@ -124,7 +124,7 @@ func (a *Activity) apply(list []job.Change) {
 	}
 	if extra := len(a.changed) - namesKept; extra > namesKept { // not earlier, since each time copies the rest
 		a.dropped = a.changed[extra-1].rev
-		a.changed = slices.Clone(a.changed[extra:])
+		a.changed = slices.Delete(a.changed, 0, extra)
 	}
 	close(a.moved)
 	a.moved = make(chan struct{})
