@@ -69,7 +69,9 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 }
 
 // ID returns the session: the lease's id in hexadecimal, as etcdctl prints it.
-func (p *Presence) ID() string { return strconv.FormatInt(int64(p.lease.ID()), 16) }
+func (p *Presence) ID() string { return sessionID(p.lease.ID()) }
+
+func sessionID(lease clientv3.LeaseID) string { return strconv.FormatInt(int64(lease), 16) }
 
 // Deadline returns the instant after which other processes may consider this one dead.
 func (p *Presence) Deadline() time.Time { return p.lease.Deadline() }
@@ -173,8 +175,8 @@ func (p *Presence) follower(ctx context.Context) follower {
 	}
 }
 
-// inspect checks the record at our key. If it belongs to another session, the presence is lost. If it is not the wanted
-// record, somebody wrote it by hand, and inspect repairs it.
+// inspect checks the record at our key. If it names another session, the presence is lost. If it is not the wanted record for
+// another reason, somebody wrote it by hand, and inspect repairs it.
 func (p *Presence) inspect(ctx context.Context, kv *mvccpb.KeyValue) {
 	var session struct{ Session string }
 	err := json.Unmarshal(kv.Value, &session)
@@ -190,9 +192,9 @@ func (p *Presence) inspect(ctx context.Context, kv *mvccpb.KeyValue) {
 		return
 	case err == nil && session.Session != "" && session.Session != p.ID():
 		p.mu.Lock()
-		p.taken = true
+		p.taken = p.taken || session.Session == sessionID(clientv3.LeaseID(kv.Lease)) // otherwise somebody wrote it by hand
 		p.mu.Unlock()
-		p.lose()
+		p.lose() // readers of the record give up our session
 		return
 	}
 	try, cancel := context.WithTimeout(ctx, tryTimeout)

@@ -41,6 +41,15 @@ func TestAPresenceIsLost(t *testing.T) {
 		"when its record is deleted": func(t *testing.T, s *Store, c *clientv3.Client, _ *Presence) {
 			remove(t, c, s.keys.record(KindWorkers, "w"))
 		},
+		"when somebody writes another session": func(t *testing.T, s *Store, c *clientv3.Client, _ *Presence) {
+			put(t, c, s.keys.record(KindWorkers, "w"), `{"name":"w","session":"1f","capacity":1}`)
+		},
+		"when somebody writes another session on its lease": func(t *testing.T, s *Store, c *clientv3.Client, _ *Presence) {
+			key, value := s.keys.record(KindWorkers, "w"), `{"name":"w","session":"1f","capacity":1}`
+			if _, err := c.Put(t.Context(), key, value, clientv3.WithIgnoreLease()); err != nil {
+				t.Error(err)
+			}
+		},
 		"when its lease is revoked": func(t *testing.T, _ *Store, c *clientv3.Client, p *Presence) {
 			if _, err := c.Revoke(t.Context(), p.lease.ID()); err != nil {
 				t.Error(err)
