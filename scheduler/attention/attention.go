@@ -29,6 +29,7 @@ const (
 	Stale       = "stale"
 	Lost        = "lost"
 	Failing     = "failing"
+	Ahead       = "ahead"
 	Late        = "late"
 	Breaker     = "breaker"
 	Approval    = "approval"
@@ -48,8 +49,8 @@ const (
 
 // Kinds returns all kinds, the most urgent first.
 func Kinds() []string {
-	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, Approval, NoWorker, Hook,
-		Quarantined, Pressure, Output, Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
+	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Ahead, Late, Breaker, Approval, NoWorker,
+		Hook, Quarantined, Pressure, Output, Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
 }
 
 // Sort puts the most urgent items first. Items of one kind are in the order of their names.
@@ -70,12 +71,18 @@ type Facts struct {
 	Workers []*job.Worker
 	Runs    []*job.Run // all runs, in any order
 	Now     time.Time
+
+	// Cursor returns the cursor of a job, and whether there is a readable one. Nil: no cursor is known.
+	Cursor func(name string) (*job.Cursor, bool)
 }
 
 // How long something is normal.
 const (
 	lateAfter = 30 * time.Second // a run that has been due for longer is late
 	lostFor   = 24 * time.Hour   // a lost run needs attention for so long
+
+	// aheadBy is how far a cursor may be ahead. Slots are decided up to a minute early, and clocks differ by up to a minute.
+	aheadBy = 5 * time.Minute
 )
 
 // OfJobs returns what needs attention about jobs and their runs, in the order of Sort.
@@ -96,6 +103,7 @@ func OfJobs(f Facts) (items []Item) {
 				Next: "rota resume " + j.Name,
 			})
 		}
+		items = append(items, ahead(j.Name, f)...)
 		items = append(items, h.failing(j.Name)...)
 		items = append(items, h.lost(f.Now)...)
 		if r := h.noWorker; r != nil && len(f.Workers) == 0 {
@@ -119,6 +127,22 @@ func OfJobs(f Facts) (items []Item) {
 	items = append(items, hooks(f.Jobs)...)
 	Sort(items)
 	return items
+}
+
+// ahead returns an item if the cursor of the job is in the future. The slots up to it count as decided, so they never run.
+func ahead(name string, f Facts) []Item {
+	if f.Cursor == nil {
+		return nil
+	}
+	c, ok := f.Cursor(name)
+	if !ok || !c.After.After(f.Now.Add(aheadBy)) {
+		return nil
+	}
+	return []Item{{
+		Kind: Ahead, Job: name, Next: "rota explain " + name + " now",
+		Text: "No slot of job " + name + " runs until " + c.After.UTC().Format(time.RFC3339) + ", because its cursor is there: " +
+			"a clock was ahead, or somebody wrote the cursor.",
+	}}
 }
 
 // accepted reports whether a worker accepts a job. Without any worker, the cluster lacks workers and not this job.

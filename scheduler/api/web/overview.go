@@ -100,6 +100,7 @@ var urgent = []string{
 	attention.Stale,
 	attention.Lost,
 	attention.Failing,
+	attention.Ahead,
 	attention.NoWorker,
 }
 
