@@ -129,13 +129,16 @@ func OfJobs(f Facts) (items []Item) {
 	return items
 }
 
+// IsAhead reports whether a cursor is further in the future than a leader puts it.
+func IsAhead(c *job.Cursor, now time.Time) bool { return c.After.After(now.Add(aheadBy)) }
+
 // ahead returns an item if the cursor of the job is in the future. The slots up to it count as decided, so they never run.
 func ahead(name string, f Facts) []Item {
 	if f.Cursor == nil {
 		return nil
 	}
 	c, ok := f.Cursor(name)
-	if !ok || !c.After.After(f.Now.Add(aheadBy)) {
+	if !ok || !IsAhead(c, f.Now) {
 		return nil
 	}
 	return []Item{{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/explain"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
@@ -37,6 +38,10 @@ func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (a
 	case when == nil:
 		v.Notes = append(v.Notes, "the job has no schedule of its own: it runs when asked")
 		return v, nil
+	}
+	if c, ok := b.mirror.Cursor(name); ok && attention.IsAhead(c, b.cfg.Now()) && c.After.After(from) {
+		from = c.After
+		v.Notes = append(v.Notes, "no slot runs until "+from.UTC().Format(time.RFC3339)+", because the cursor of the job is there")
 	}
 	until := from
 	for at, ok := when.Next(from); ok && len(v.Slots) < n; at, ok = when.Next(at) {
