@@ -21,8 +21,7 @@ func CheckName(name string) error {
 	case len(name) > MaxNameLength:
 		return fmt.Errorf("name %q… has %d bytes: use at most %d", name[:16], len(name), MaxNameLength)
 	}
-	for i := range len(name) {
-		c := name[i]
+	for i, c := range name {
 		switch {
 		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
 		case c == '-' && i > 0 && i < len(name)-1:

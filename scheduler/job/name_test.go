@@ -27,7 +27,7 @@ func TestCheckName(t *testing.T) {
 		"a/b":                   `"/" is not allowed at position 2`,
 		"a.b":                   `for example "a-b"`,
 		"a b":                   "position 2",
-		"ü":                     "position 1",
+		"ü":                     `"ü" is not allowed at position 1`,
 		"a\x00":                 "position 2",
 	} {
 		if err := job.CheckName(bad); err == nil || !strings.Contains(err.Error(), want) {
