@@ -14,12 +14,11 @@ import (
 const maxInFlight = 3
 
 // The pace of requests that are not full, and how many of them may be sent at once. Under load, a request costs more than the
-// writes in it. Without the pace, a store on a fast disk would get one request for each write. A leader can wait longer, because
-// it decides ahead of time.
+// writes in it. Without the pace, a store on a fast disk would get one request for each write. Decisions and claims are made
+// ahead of time, and nobody waits for outcomes, so the pace delays few runs.
 const (
-	pace     = 2 * time.Millisecond // from one request to the next, on average
-	leadPace = 5 * time.Millisecond // the same for a leader
-	burst    = 8
+	pace  = 5 * time.Millisecond // from one request to the next, on average
+	burst = 8
 )
 
 // Each request whose number is a multiple of yieldEvery takes the writes that are not urgent first.
@@ -34,7 +33,6 @@ type group struct {
 	term    *election.Term  // every request compares it; nil for writes that have their own guards
 	count   *counters
 	running *running
-	pace    time.Duration // from one request to the next that is not full
 
 	channels sync.Pool // of channels for write.answer that are empty and get no result any more
 
@@ -49,14 +47,9 @@ type group struct {
 }
 
 func (s *Store) newGroup(ctx context.Context, term *election.Term) *group {
-	g := &group{
-		store: s, ctx: ctx, term: term, count: &s.count, running: &s.running, pace: pace,
-		behind: make(map[string][]*write),
+	return &group{
+		store: s, ctx: ctx, term: term, count: &s.count, running: &s.running, behind: make(map[string][]*write),
 	}
-	if term != nil {
-		g.pace = leadPace
-	}
-	return g
 }
 
 // enqueue takes over writes. It calls the done of each exactly once.
@@ -167,11 +160,11 @@ func (g *group) nextLocked(w *write) *write {
 // end of its queue.
 func (g *group) takeLocked() *batch {
 	b := &batch{}
-	if earliest := time.Now().Add(-burst * g.pace); g.turn.Before(earliest) {
+	if earliest := time.Now().Add(-burst * pace); g.turn.Before(earliest) {
 		g.turn = earliest
 	}
 	if g.readyLocked() < maxWrites { // full requests leave as fast as they can
-		g.turn = g.turn.Add(g.pace)
+		g.turn = g.turn.Add(pace)
 	}
 	queues := []*[]*write{&g.urgent, &g.queue}
 	if g.taken++; g.taken%yieldEvery == 0 {

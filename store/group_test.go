@@ -80,7 +80,7 @@ func TestWritesGatherUnderLoad(t *testing.T) {
 // Full requests leave without a pause. A later request that is not full must not wait longer because of them.
 func TestLaterWritesDoNotWaitForAHerd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &group{behind: make(map[string][]*write), pace: leadPace}
+		g := &group{behind: make(map[string][]*write)}
 		for range 50 * maxWrites {
 			g.pushLocked(&write{})
 		}
@@ -91,8 +91,8 @@ func TestLaterWritesDoNotWaitForAHerd(t *testing.T) {
 			g.takeLocked()
 		}
 		g.pushLocked(&write{})
-		if wait := g.waitLocked(); wait > leadPace {
-			t.Errorf("what comes after the herd waits for %v, want %v at most", wait, leadPace)
+		if wait := g.waitLocked(); wait > pace {
+			t.Errorf("what comes after the herd waits for %v, want %v at most", wait, pace)
 		}
 	})
 }
