@@ -12,7 +12,7 @@ const (
 	// removeDelay is how long a removal waits for other changes, so that they share one sync.
 	removeDelay = time.Second
 	// commitInterval is the least time from one commit to the next. Under load, more outcomes share the pages of a commit.
-	commitInterval = 4 * time.Millisecond
+	commitInterval = 10 * time.Millisecond
 	// journalBatch is the largest number of changes in one sync.
 	journalBatch = 1024
 )
