@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rota-scheduler/rota/scheduler/executor/fill"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -13,7 +14,8 @@ import (
 // suspects says what is valid in a definition and probably not meant. To add a warning, add a function here.
 func suspects(s *job.Spec) (list []string) {
 	for _, look := range []func(*job.Spec) string{
-		suspectParams, suspectHooks, suspectCommand, suspectShell, suspectSecret, suspectJitter, suspectTimeout, suspectZone,
+		suspectParams, suspectHooks, suspectCommand, suspectShell, suspectSecret, suspectHost, suspectJitter, suspectTimeout,
+		suspectZone,
 	} {
 		if warning := look(s); warning != "" {
 			list = append(list, warning)
@@ -73,6 +75,22 @@ func suspectSecret(s *job.Spec) string {
 		value := s.HTTP.Headers[name]
 		if (strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "X-Api-Key")) && !refs.Has(value) {
 			return "header " + name + " is stored as it stands: use a reference such as ${env:TOKEN} or ${file:/run/secrets/token}"
+		}
+	}
+	return ""
+}
+
+// suspectHost looks for a parameter that may send the request, with its headers, to any host.
+func suspectHost(s *job.Spec) string {
+	if s.HTTP == nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(s.HTTP.URL, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	for _, name := range fill.Params(host) {
+		if p := s.Params[name]; len(p.Enum) == 0 && p.Pattern == "" {
+			return "url has the parameter " + name + " in its host: who may run the job may send its headers to any host; " +
+				"give the parameter an enum or a pattern"
 		}
 	}
 	return ""
