@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,12 @@ func TestTop(t *testing.T) {
 	s.await("the help", "filter: text")
 	s.keys("q") // any key ends the help
 	s.await("the jobs behind the help", "!filter: text", "tick")
-	s.keys("s", "S")
+	s.keys("BTab")
+	s.await("the last list", "[4 Limits]")
+	s.keys("1")
+	s.await("the first list once more", "[1 Jobs]")
+	s.sorts()
+	s.moves()
 
 	s.keys("/", "lon", "Enter")
 	s.await("the filter", "/lon")
@@ -58,7 +64,11 @@ func TestTop(t *testing.T) {
 		runs := runsOf(t, c, "long")
 		return len(runs) == 1 && runs[0] == job.Canceled
 	})
-	s.await("the end of the run", "canceled")
+	s.await("the end of the run", "canceled, ended by SIGTERM")
+	s.keys("t")
+	s.await("a question about the retry", "Retry run long/")
+	s.keys("y")
+	cluster.Await(t, 20*time.Second, "t retries the run", func() bool { return len(runsOf(t, c, "long")) == 2 })
 	s.keys("Escape")
 	s.await("the runs of the job again", "› long", "!attempt 1")
 	s.keys("Escape")
@@ -75,6 +85,42 @@ func TestTop(t *testing.T) {
 	cluster.Await(t, 20*time.Second, "p resumes the job", func() bool { return !paused(t, c, "tick") })
 	s.keys("q")
 	cluster.Await(t, 10*time.Second, "q ends it", s.dead)
+}
+
+// sorts turns the order of the jobs, sorts them by another column, and goes back to the order of names.
+func (s *screen) sorts() {
+	s.t.Helper()
+	ordered := func(names ...string) {
+		s.t.Helper()
+		pattern := regexp.MustCompile(`(?s)` + strings.Join(names, ` .*\n.*`) + ` `)
+		var last string
+		if !cluster.Within(20*time.Second, func() bool { last = s.text(); return pattern.MatchString(last) }) {
+			s.t.Fatalf("the jobs are not in the order %v:\n%s", names, last)
+		}
+	}
+	ordered("bad", "long", "tick")
+	s.keys("S")
+	ordered("tick", "long", "bad")
+	s.keys("s") // by the state: tick alone has runs
+	s.keys("S")
+	s.keys("Tab", "1")
+	ordered("bad", "long", "tick")
+}
+
+// moves goes to each job, by each key that moves the selection, into the list of its runs, and back by each key that goes back.
+func (s *screen) moves() {
+	s.t.Helper()
+	back := []string{"Escape", "Left", "BSpace"}
+	for i, way := range []struct{ move, enter, job string }{
+		{"G", "Enter", "tick"}, {"g", "Right", "bad"}, {"Down", "Enter", "long"}, {"j", "Enter", "tick"}, {"Up", "Enter", "long"},
+		{"k", "Enter", "bad"}, {"End", "Right", "tick"}, {"Home", "Enter", "bad"}, {"NPage", "Enter", "tick"},
+		{"PPage", "Enter", "bad"}, {"Space", "Enter", "tick"},
+	} {
+		s.keys(way.move, way.enter)
+		s.await(way.move+" and "+way.enter, "› "+way.job)
+		s.keys(back[i%len(back)])
+		s.await(back[i%len(back)], "!› ", "[1 Jobs]")
+	}
 }
 
 // TestTopOnANarrowTerminal uses a terminal that is narrower than the table, and resizes it.
