@@ -42,8 +42,11 @@ func (t *teller) tellRuns() {
 		t.say(wasWere(len(retried), "run"), " retried (", names(retried), "), ", fmt.Sprint(len(lost)), " lost")
 	}
 	t.tellMissed()
+	if slowest >= time.Second {
+		slowest = slowest.Round(time.Second)
+	}
 	if len(late) > 0 {
-		t.say(counted(len(late), "job"), " ran up to ", span(slowest.Round(time.Second)), " late")
+		t.say(counted(len(late), "job"), " ran up to ", span(slowest), " late")
 	}
 	slices.SortFunc(lost, func(a, b *job.Run) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, r := range lost[:min(len(lost), named)] {

@@ -139,10 +139,17 @@ func (t *teller) takeovers() (list []*job.Event) {
 	return list
 }
 
+// handover is how long before its own end a leader that stops in good order may hand its term over.
+const handover = 2 * time.Second
+
 // causeOf returns the outage because of which a term began: the last one of the leader before it; nil if there was none.
 func (t *teller) causeOf(term *job.Event) (cause *job.Event) {
 	for _, o := range t.outages() {
-		if o.Node == term.Previous && !o.From.After(term.At) {
+		from := o.From
+		if o.Cause == job.OutageStopped {
+			from = from.Add(-handover)
+		}
+		if o.Node == term.Previous && !from.After(term.At) {
 			cause = o
 		}
 	}

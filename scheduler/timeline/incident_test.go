@@ -65,6 +65,15 @@ No run was retried or lost.
 q1 was stopped at 10:49:05Z, and was back at 10:49:20Z.
 No run was retried or lost.
 All 3 members are present.`},
+		"the leader was stopped, and had handed its term over": {
+			timeline.Facts{
+				Cluster: []*job.Event{leads("q2", "q1", 5, 4.99), outage("q1", job.OutageStopped, 5, 20)},
+				Runs:    []*job.Run{lateRun("a", 0.2)},
+			}, all, `
+q1 was stopped at 10:49:05Z, and was back at 10:49:20Z; q2 took over within a second.
+No run was retried or lost.
+1 job ran up to 200 ms late.
+All 3 members are present.`},
 		"the majority was lost": {
 			timeline.Facts{
 				Cluster: []*job.Event{outage("q2", "", 50, 71), outage("q3", "", 50.2, 71.5), leads("q1", "q1", 50, 71)},

@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestIncidentsAreTold stops, kills and restarts replicas, and takes away the majority. Within five seconds, each replica that is
+// TestIncidentsAreTold freezes, kills, stops and restarts replicas, and takes away the majority. Within five seconds, each replica that is
 // left says what happened, in sentences that agree with the recorded faults to the second.
 func TestIncidentsAreTold(t *testing.T) {
 	row(t)
@@ -44,6 +44,21 @@ func TestIncidentsAreTold(t *testing.T) {
 	back := time.Now()
 	c.Told(c.Replicas(), leader.Name+" died at (T), and was back at (T)", died, back)
 	c.Told(c.Replicas(), "All 3 members are present")
+
+	leader = c.Leader()
+	for _, n := range []*Node{c.Others(leader)[0], leader} {
+		took := ""
+		if n == leader {
+			took = "; q[0-9] took over within a second"
+		}
+		ended := time.Now()
+		n.Terminate()
+		c.Told(c.Others(n), n.Name+" was stopped at (T)"+took, ended)
+		c.Missed(c.Others(n), n, ended)
+		n.Start()
+		n.WaitReady()
+		c.Told(c.Replicas(), n.Name+" was stopped at (T), and was back at (T)"+took, ended, time.Now())
+	}
 
 	leader = c.Leader()
 	gone := c.Others(leader)

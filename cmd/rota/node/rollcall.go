@@ -11,12 +11,12 @@ import (
 
 // startRollcall starts the observation of the other replicas. It follows the start of the clocks, which ask them.
 func (n *Node) startRollcall(background starter) {
+	n.events = rollcall.NewLog(n.store, n.mirror)
 	n.calls = rollcall.New(rollcall.Config{
 		Name: n.set.Node.Name, Now: n.now, Ask: n.clocks.Term, Publish: n.replica.ShowOutages,
-		Replicas: func() []*job.Replica { return n.mirror.Replicas() },
+		Replicas: func() []*job.Replica { return append(n.events.Left(), n.mirror.Replicas()...) },
 		Term:     func() int64 { return n.scheduler.Status().Term },
 	})
-	n.events = rollcall.NewLog(n.store, n.mirror)
 	background("follow the events of the cluster", n.events.Run)
 	background("call the other replicas", n.calls.Run)
 }

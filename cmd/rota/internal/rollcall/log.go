@@ -3,6 +3,7 @@ package rollcall
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,22 +15,26 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// Log is this process's copy of the latest events of the cluster and of jobs. It answers even if the store does not.
+// Log is this process's copy of the latest events of the cluster and of jobs, and of the farewells of replicas. It answers even if the
+// store does not.
 type Log struct {
 	store  *store.Store
 	mirror *store.Mirror
 
 	mu      sync.Mutex
-	cluster list // guarded by mu
-	jobs    list // guarded by mu
-	read    bool // guarded by mu: the events of earlier times were read
+	cluster list                    // guarded by mu
+	jobs    list                    // guarded by mu
+	read    bool                    // guarded by mu: the events of earlier times were read
+	left    map[string]*job.Replica // guarded by mu: the records of replicas that began to stop, until they start again
 }
 
 // maxJobEvents is how many events of jobs a Log keeps.
 const maxJobEvents = 5000
 
 // NewLog returns an empty Log, which Run fills.
-func NewLog(s *store.Store, m *store.Mirror) *Log { return &Log{store: s, mirror: m} }
+func NewLog(s *store.Store, m *store.Mirror) *Log {
+	return &Log{store: s, mirror: m, left: map[string]*job.Replica{}}
+}
 
 // Run keeps the log up to date until ctx ends.
 func (l *Log) Run(ctx context.Context) error {
@@ -41,6 +46,8 @@ func (l *Log) Run(ctx context.Context) error {
 		for _, c := range tail.Take() {
 			if e := job.ValueOf[job.Event](c); e != nil {
 				l.add(e)
+			} else if r := job.ValueOf[job.Replica](c); r != nil {
+				l.see(r)
 			}
 		}
 		if !l.Read() {
@@ -76,6 +83,25 @@ func (l *Log) load(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.read = true
+}
+
+// see takes over the record of a replica. The last one before an end in good order exists for milliseconds, so a process that reads the
+// present records from time to time would miss it.
+func (l *Log) see(r *job.Replica) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.Leaving.IsZero() {
+		delete(l.left, r.Name)
+	} else {
+		l.left[r.Name] = r
+	}
+}
+
+// Left returns the last records of the replicas that stop, or have stopped, in good order. Callers must not change them.
+func (l *Log) Left() []*job.Replica {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.left))
 }
 
 // add takes over one event, or its later version.

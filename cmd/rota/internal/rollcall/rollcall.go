@@ -16,7 +16,7 @@ import (
 type Config struct {
 	Name string           // of this replica
 	Now  func() time.Time // the process's clock
-	// Replicas returns the replicas whose presence is in the store.
+	// Replicas returns the replicas that have stopped in good order, and then those whose presence is in the store.
 	Replicas func() []*job.Replica
 	// Ask asks the replica called name at addr, and returns the term in which it leads, 0 if it does not lead.
 	Ask func(ctx context.Context, name, addr string) (term int64, err error)
@@ -182,8 +182,10 @@ func (c *Calls) hear(name string, asked, at time.Time, err error, slept bool) (s
 	return refused && p.refused < refusals
 }
 
-// Died records that the connection to the process at addr broke at an instant, and that its address refuses connections.
+// Died records that the connection to the process at addr broke at an instant, and that its address refuses connections. A replica
+// that stops in good order has said so before.
 func (c *Calls) Died(addr string, at time.Time) {
+	c.meet()
 	c.mu.Lock()
 	var list []job.Outage
 	for name, p := range c.peers {

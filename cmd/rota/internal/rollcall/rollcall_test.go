@@ -138,6 +138,32 @@ func TestAReplicaThatStopsInGoodOrder(t *testing.T) {
 	})
 }
 
+func TestAReplicaThatStopsFasterThanTheCalls(t *testing.T) {
+	play(t, func(s *scene) {
+		s.run(3 * time.Second)
+		s.leaving = time.Now().UTC()
+		s.Died("q2:1", time.Now())
+		s.answer = refuses
+		s.run(time.Second)
+		if o := s.last(t, "q2"); o.Cause != job.OutageStopped || !o.From.Equal(s.leaving) {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+func TestALogKeepsFarewells(t *testing.T) {
+	l := NewLog(nil, nil)
+	l.see(&job.Replica{Name: "q2"})
+	l.see(&job.Replica{Name: "q2", Leaving: time.Now()})
+	if left := l.Left(); len(left) != 1 || left[0].Name != "q2" {
+		t.Errorf("after q2 stopped, got %v", left)
+	}
+	l.see(&job.Replica{Name: "q2"})
+	if left := l.Left(); len(left) != 0 {
+		t.Errorf("after q2 started again, got %v", left)
+	}
+}
+
 func TestAProcessThatSleptBlamesNobody(t *testing.T) {
 	play(t, func(s *scene) {
 		s.run(3 * time.Second)
