@@ -150,9 +150,15 @@ func (p *Process) Await(limit time.Duration) int {
 	case <-ended:
 		return cmd.ProcessState.ExitCode()
 	case <-time.After(limit):
-		p.t.Fatalf("%s has not ended within %v", p.Name, limit)
-		return 0
 	}
+	_ = cmd.Process.Signal(syscall.SIGQUIT) // it writes its goroutines to its log; it may have ended before
+	select {
+	case <-ended:
+	case <-time.After(limit):
+	}
+	_, goroutines, _ := strings.Cut(p.Log(), "SIGQUIT: quit")
+	p.t.Fatalf("%s has not ended within %v; its goroutines:%s", p.Name, limit, goroutines)
+	return 0
 }
 
 // end kills the process if it runs, and waits for it.
