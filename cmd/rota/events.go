@@ -18,8 +18,7 @@ func newEventsCommand(c *cli) *cobra.Command {
 		Use:   "events [JOB]",
 		Short: "Show what happened: takeovers, lost members, late and missed runs, changes",
 		Long: `Show what happened, oldest first: takeovers, lost members, runs that were retried, failed, lost, late or
-skipped, slots that were missed, and changes by people. Of each job it has the latest change of the definition, and the pause
-that lasts; rota audit lists all changes. With a job, show only the job and its runs.`,
+skipped, slots that were missed, and changes by people. With a job, show only the job and its runs.`,
 		Example:           "  rota events --since 1h\n  rota events charge --since 7d\n  rota events -f",
 		Args:              takes("[JOB]"),
 		ValidArgsFunction: c.completeJobs,

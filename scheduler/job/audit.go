@@ -55,6 +55,14 @@ func (a *Audit) OfRun() bool {
 	return a.Verb == VerbSubmitRun || a.Verb == VerbSubmitCommand || a.Verb == VerbDeliverHook
 }
 
+// Name returns the author as the records of pauses and runs name it: the user that a client without a proof named itself comes first.
+func (a *Author) Name() string {
+	if a.Claimed != "" && a.How == "none" {
+		return a.Claimed + " by " + a.Principal
+	}
+	return a.Principal
+}
+
 // Job returns the name of the job that the change concerns; empty if it concerns no single job.
 func (a *Audit) Job() string {
 	switch a.Kind {

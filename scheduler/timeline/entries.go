@@ -14,7 +14,8 @@ type Facts struct {
 	Cluster []*job.Event // of the cluster, oldest first
 	Events  []*job.Event // of jobs
 	Runs    []*job.Run
-	Jobs    []*job.Job
+	Jobs    []*job.Job   // those that are paused, at least
+	Changes []*job.Audit // by clients, as far as they are kept
 	Gate    job.Gate
 	Files   job.Files
 	Now     time.Time
@@ -215,53 +216,6 @@ func firstStart(r *job.Run) time.Time {
 		return r.Attempts[0].Started
 	}
 	return r.Started
-}
-
-// changesOf returns the changes by people that records show.
-func changesOf(f Facts) (list []Entry) {
-	add := func(at time.Time, by, jobName, run, text string) {
-		list = append(list, Entry{At: at, Kind: KindChanged, By: by, Job: jobName, Run: run, Text: text})
-	}
-	who := func(by string) string {
-		if by == "" {
-			return "Somebody"
-		}
-		return by
-	}
-	if p := f.Gate.Paused; p != nil {
-		add(p.At, p.By, "", "", who(p.By)+" paused all jobs"+because(p.Reason)+".")
-	}
-	if !f.Files.At.IsZero() {
-		add(f.Files.At, "", "", "", f.Files.By+" put the job files "+f.Files.Hash[:min(12, len(f.Files.Hash))]+" into force.")
-	}
-	for _, j := range f.Jobs {
-		if j.UpdatedBy != "" {
-			verb := " changed job "
-			if j.Generation == 1 {
-				verb = " created job "
-			}
-			add(j.Updated, j.UpdatedBy, j.Name, "", j.UpdatedBy+verb+j.Name+".")
-		}
-		if p := j.Paused; p != nil {
-			add(p.At, p.By, j.Name, "", who(p.By)+" paused job "+j.Name+because(p.Reason)+".")
-		}
-	}
-	for _, r := range f.Runs {
-		if a := r.Approval; a != nil && !a.At.IsZero() {
-			verb := " rejected "
-			if a.Approved {
-				verb = " approved "
-			}
-			add(a.At, a.Who, r.Job, r.Name(), who(a.Who)+verb+r.Name()+because(a.Reason)+".")
-		}
-		if r.Cancel != nil {
-			add(r.Cancel.At, r.Cancel.By, r.Job, r.Name(), who(r.Cancel.By)+" asked for the end of "+r.Name()+because(r.Cancel.Reason)+".")
-		}
-		if r.By != "" {
-			add(r.Created, r.By, r.Job, r.Name(), r.By+" submitted "+r.Name()+".")
-		}
-	}
-	return list
 }
 
 func because(reason string) string {

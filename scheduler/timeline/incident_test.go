@@ -141,8 +141,20 @@ func TestEntries(t *testing.T) {
 			{Job: "bad", ID: "x", State: job.Failed, Reason: "exit code 3", Finished: at(7), Attempts: []job.Attempt{{Number: 1, State: job.Failed, Finished: at(7)}}},
 		},
 		Jobs: []*job.Job{
-			{Name: "held", Updated: at(2), UpdatedBy: "eve", Generation: 3, Paused: &job.Pause{At: at(12), By: "bob", Reason: "migration"}},
-			{Name: "fresh", Updated: at(3), UpdatedBy: "eve", Generation: 1},
+			{Name: "held", Paused: &job.Pause{At: at(12), By: "bob", Reason: "migration"}},
+		},
+		Changes: []*job.Audit{
+			{At: at(2), Verb: "put-job", Kind: job.RecordJob, Object: "held", Before: 7, Author: job.Author{Principal: "eve", How: "token"}},
+			{At: at(3), Verb: "put-job", Kind: job.RecordJob, Object: "fresh", Author: job.Author{Principal: "eve", How: "token"}},
+			{At: at(3.5), Verb: "pause-job", Kind: job.RecordJob, Object: "held", Author: job.Author{Principal: "anonymous", How: "none", Claimed: "bob"}},
+			{At: at(4), Verb: "resume-job", Kind: job.RecordJob, Object: "held", Author: job.Author{Principal: "bob", How: "token"}},
+			{At: at(11.9), Verb: "pause-job", Kind: job.RecordJob, Object: "held", Author: job.Author{Principal: "bob", How: "token"}}, // still in force
+			{At: at(13), Verb: "delete-job", Kind: job.RecordJob, Object: "fresh", Before: 8, Author: job.Author{Principal: "eve", How: "token"}},
+			{At: at(14), Verb: "start-backfill", Kind: job.RecordBackfill, Object: "held", Author: job.Author{Principal: "eve", How: "token"}},
+			{At: at(15), Verb: "put-limit", Kind: "limits", Object: "db", Author: job.Author{Principal: "eve", How: "token"}},
+			{At: at(16), Verb: "resume-all", Kind: "gate", Before: 9, Author: job.Author{Principal: "eve", How: "token"}},
+			{At: at(17), Verb: "cancel-run", Kind: job.RecordRun, Object: "late/x", Author: job.Author{Principal: "eve", How: "token"}}, // the run tells it
+			{At: at(17), Verb: "create-token", Kind: "auth", Object: "tokens/x", Author: job.Author{Principal: "eve", How: "token"}},    // audits tell it
 		},
 	}
 	var got []string
@@ -152,6 +164,8 @@ func TestEntries(t *testing.T) {
 	want := `00 changed: alice submitted late/x.
 02 changed: eve changed job held.
 03 changed: eve created job fresh.
+03 changed: bob by anonymous paused job held.
+04 changed: bob resumed job held.
 05 lost_member: q3 died.
 05 leader: q2 took over from q3. Nobody led for 1 s.
 06 retried: Attempt 1 of vacuum/x on q3 was lost and is repeated.
@@ -161,6 +175,10 @@ func TestEntries(t *testing.T) {
 10 fenced: The outcome of attempt 1 of ping/x came too late and had no effect.
 11 late: late/x began 1m11s late.
 12 changed: bob paused job held: migration.
+13 changed: eve deleted job fresh.
+14 changed: eve started the backfill of job held.
+15 changed: eve created limit db.
+16 changed: eve resumed all jobs.
 20 member: q3 answers again after 15 s.`
 	if text := strings.Join(got, "\n"); text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)

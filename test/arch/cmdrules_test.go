@@ -135,6 +135,7 @@ var cmdRules = map[string]rule{
 			"scheduler/doctor",
 			"scheduler/executor/cgroups",
 			"scheduler/executor/procs",
+			"scheduler/executor/fill",
 			"scheduler/executor/refs",
 			"scheduler/job",
 			"scheduler/kubeapi",

@@ -18,6 +18,7 @@ type Calls interface {
 type Log interface {
 	Events() []*job.Event    // of the cluster
 	JobEvents() []*job.Event // of jobs
+	Changes() []*job.Audit   // by clients
 }
 
 // The states of a member.

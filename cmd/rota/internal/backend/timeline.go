@@ -18,7 +18,7 @@ func (b *Backend) Timeline(_ context.Context, since time.Time, ranges bool) ([]t
 	if ranges {
 		return timeline.Ranges(b.log.JobEvents(), since), nil
 	}
-	return timeline.Entries(b.facts(since), since), nil
+	return timeline.Entries(b.facts(), since), nil
 }
 
 // Incident summarizes the incident at an instant, or the last one before it.
@@ -37,22 +37,21 @@ func (b *Backend) Incident(ctx context.Context, at time.Time) (timeline.Incident
 			m.Present++
 		}
 	}
-	v, ok := timeline.Describe(b.facts(b.cfg.Now()), m, at)
+	v, ok := timeline.Describe(b.facts(), m, at)
 	if !ok {
 		return v, job.ErrNotFound
 	}
 	return v, nil
 }
 
-// facts returns the records from which the timeline is made, with the jobs that are paused, and those that a person has defined
-// since an instant. Without an answer of the store, the outages that this replica observes take the place of events that no leader
-// could record yet.
-func (b *Backend) facts(since time.Time) timeline.Facts {
-	jobs := b.mirror.JobsThat(func(j *job.Job) bool { return j.Paused != nil || j.UpdatedBy != "" && !j.Updated.Before(since) })
-	slices.SortFunc(jobs, func(x, y *job.Job) int { return strings.Compare(x.Name, y.Name) })
+// facts returns the records from which the timeline is made. Without an answer of the store, the outages that this replica observes
+// take the place of events that no leader could record yet.
+func (b *Backend) facts() timeline.Facts {
+	paused := b.mirror.JobsThat(func(j *job.Job) bool { return j.Paused != nil }) // other jobs have no entry
+	slices.SortFunc(paused, func(x, y *job.Job) int { return strings.Compare(x.Name, y.Name) })
 	f := timeline.Facts{
-		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.RunsThat(timeline.Tells), Jobs: jobs,
-		Gate: b.mirror.Gate(), Files: b.mirror.Files(), Now: b.cfg.Now(),
+		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.RunsThat(timeline.Tells), Jobs: paused,
+		Changes: b.log.Changes(), Gate: b.mirror.Gate(), Files: b.mirror.Files(), Now: b.cfg.Now(),
 	}
 	f.Cluster = timeline.WithObserved(f.Cluster, b.calls.Outages())
 	return f

@@ -15,8 +15,8 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// Log is this process's copy of the latest events of the cluster and of jobs, and of the farewells of replicas. It answers even if the
-// store does not.
+// Log is this process's copy of the latest events of the cluster and of jobs, of the changes by clients, and of the farewells of
+// replicas. It answers even if the store does not.
 type Log struct {
 	store  *store.Store
 	mirror *store.Mirror
@@ -24,12 +24,16 @@ type Log struct {
 	mu      sync.Mutex
 	cluster list                    // guarded by mu
 	jobs    list                    // guarded by mu
+	changes []*job.Audit            // guarded by mu: oldest first, without those that only submit a run
 	read    bool                    // guarded by mu: the events of earlier times were read
 	left    map[string]*job.Replica // guarded by mu: the records of replicas that began to stop, until they start again
 }
 
-// maxJobEvents is how many events of jobs a Log keeps.
-const maxJobEvents = 5000
+// How much a Log keeps.
+const (
+	maxJobEvents = 5000
+	maxChanges   = 1000
+)
 
 // NewLog returns an empty Log, which Run fills.
 func NewLog(s *store.Store, m *store.Mirror) *Log {
@@ -44,10 +48,13 @@ func (l *Log) Run(ctx context.Context) error {
 	defer again.Stop()
 	for ctx.Err() == nil {
 		for _, c := range tail.Take() {
-			if e := job.ValueOf[job.Event](c); e != nil {
-				l.add(e)
-			} else if r := job.ValueOf[job.Replica](c); r != nil {
-				l.see(r)
+			switch v := c.Value.(type) {
+			case *job.Event:
+				l.add(v)
+			case *job.Replica:
+				l.see(v)
+			case *job.Audit:
+				l.change(v)
 			}
 		}
 		if !l.Read() {
@@ -73,6 +80,14 @@ func (l *Log) load(ctx context.Context) {
 	if err != nil {
 		loop.Pause(ctx, every)
 		return
+	}
+	changes, err := l.store.Audits(ctx, "", maxJobEvents) // most may be those of runs
+	if err != nil {
+		loop.Pause(ctx, every)
+		return
+	}
+	for i := range changes {
+		l.change(&changes[i])
 	}
 	for i := range events {
 		l.add(&events[i])
@@ -113,6 +128,27 @@ func (l *Log) add(e *job.Event) {
 	} else {
 		l.jobs = l.jobs.with(e, maxJobEvents)
 	}
+}
+
+// change takes over the audit of one change.
+func (l *Log) change(a *job.Audit) {
+	if a.OfRun() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, known := slices.BinarySearchFunc(l.changes, a, func(a, b *job.Audit) int { return strings.Compare(a.ID, b.ID) })
+	if !known {
+		l.changes = slices.Insert(l.changes, i, a)
+		l.changes = slices.Delete(l.changes, 0, max(0, len(l.changes)-maxChanges))
+	}
+}
+
+// Changes returns the latest changes by clients, oldest first. Callers must not change them.
+func (l *Log) Changes() []*job.Audit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.changes)
 }
 
 // list holds events, oldest first. Nobody changes an event in it.

@@ -164,6 +164,20 @@ func TestALogKeepsFarewells(t *testing.T) {
 	}
 }
 
+func TestALogKeepsTheLatestChanges(t *testing.T) {
+	l := NewLog(nil, nil)
+	l.change(&job.Audit{ID: "run", Verb: job.VerbSubmitRun})
+	for _, n := range []int{1, 0, 1} { // the list of earlier ones arrives later, and has some again
+		l.change(&job.Audit{ID: fmt.Sprintf("%04d", n)})
+	}
+	for n := range maxChanges {
+		l.change(&job.Audit{ID: fmt.Sprintf("%04d", n+2)})
+	}
+	if got := l.Changes(); len(got) != maxChanges || got[0].ID != "0002" || got[maxChanges-1].ID != fmt.Sprintf("%04d", maxChanges+1) {
+		t.Errorf("got %d changes, from %s to %s", len(got), got[0].ID, got[len(got)-1].ID)
+	}
+}
+
 func TestAProcessThatSleptBlamesNobody(t *testing.T) {
 	play(t, func(s *scene) {
 		s.run(3 * time.Second)
