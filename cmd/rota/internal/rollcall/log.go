@@ -100,8 +100,7 @@ func (l *Log) load(ctx context.Context) {
 	l.read = true
 }
 
-// see takes over the record of a replica. The last one before an end in good order exists for milliseconds. A process that reads the
-// present records from time to time would miss it.
+// see takes over the record of a replica. The last one before an end in good order exists for milliseconds, so it is easily missed.
 func (l *Log) see(r *job.Replica) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
