@@ -15,7 +15,7 @@ type Facts struct {
 	Events  []*job.Event // of jobs
 	Runs    []*job.Run
 	Jobs    []*job.Job   // those that are paused, at least
-	Changes []*job.Audit // by clients, as far as they are kept
+	Changes []*job.Audit // by clients, oldest first; the oldest may be missing
 	Gate    job.Gate
 	Files   job.Files
 	Now     time.Time

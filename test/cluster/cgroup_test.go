@@ -55,9 +55,9 @@ func TestTenTimesTheLoadInAMemoryCgroup(t *testing.T) {
 		})
 	}
 	var peaks [2]float64 // of the worker's memory in both halves of the load
-	for now := time.Now(); now.Before(end) && w.Running(); now = time.Now() {
+	for time.Now().Before(end) && w.Running() {
 		half := 0
-		if end.Sub(now) < overload/2 {
+		if time.Until(end) < overload/2 {
 			half = 1
 		}
 		peaks[half] = max(peaks[half], w.Metric("process_resident_memory_bytes"))
