@@ -55,8 +55,7 @@ func (a *Audit) OfRun() bool {
 	return a.Verb == VerbSubmitRun || a.Verb == VerbSubmitCommand || a.Verb == VerbDeliverHook
 }
 
-// Name returns the author as the records of pauses and runs name it. The user that a client without a proof named itself comes
-// first.
+// Name returns the author for a sentence, without the address. The user that a client without a proof named itself comes first.
 func (a *Author) Name() string {
 	if a.Claimed != "" && a.How == "none" {
 		return a.Claimed + " by " + a.Principal
