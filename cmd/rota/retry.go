@@ -13,7 +13,6 @@ import (
 func newRetryCommand(c *cli) *cobra.Command {
 	var wait waitFlags
 	var many bulkFlags
-	var resume bool
 	cmd := &cobra.Command{
 		Use:   "retry RUN | JOB | [JOB] --state STATE | -l SELECTOR",
 		Short: "Repeat runs that have ended",
@@ -21,7 +20,7 @@ func newRetryCommand(c *cli) *cobra.Command {
 ended. The old run does not change. With --wait, wait for the end and exit with the job's code.
 
 With --resume, continue a workflow from a failed step. The step runs again, and so do the steps behind it that did not run
-because of it, all under one new id. Steps that succeeded do not run again; their outputs are used.
+because of it, all under one new id. Steps that succeeded do not run again; their outputs are used. --wait waits for all of them.
 
 With -l, --state or --since, repeat all such runs that failed: of one job if it is given, of all jobs otherwise. The command
 lists the runs and asks. Of a run on every worker, the failed copies are repeated. A run that was repeated already is left out,
@@ -33,13 +32,13 @@ the whole wait. The exit code is 1 if one of them did not succeed.`,
 		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,
 		RunE: many.either(c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
-			if resume || wait.logs {
+			if wait.workflow || wait.logs {
 				return usagef("retry: --resume and --logs are for one run")
 			}
 			return c.retryAll(ctx, cl, &many, args, wait)
 		}), c.changing(c.withRun(ended, func(ctx context.Context, cl *client.Client, args []string) error {
 			again := cl.Retry
-			if resume {
+			if wait.workflow {
 				again = cl.Resume
 			}
 			r, err := again(ctx, args[0])
@@ -50,7 +49,7 @@ the whole wait. The exit code is 1 if one of them did not succeed.`,
 		}))),
 	}
 	wait.add(cmd)
-	cmd.Flags().BoolVar(&resume, "resume", false, "also run the steps again that did not run because of this run")
+	cmd.Flags().BoolVar(&wait.workflow, "resume", false, "also run the steps again that did not run because of this run")
 	many.addRuns(cmd, []job.State{job.Failed, job.TimedOut, job.Lost})
 	return cmd
 }

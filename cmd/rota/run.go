@@ -10,15 +10,17 @@ import (
 
 func newRunCommand(c *cli) *cobra.Command {
 	var (
-		flags    submitFlags
-		workflow bool
-		wait     waitFlags
+		flags submitFlags
+		wait  waitFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "run JOB",
 		Short: "Run a job now",
 		Long: `Create a run of a job now and print its name. With --wait, wait for the end and exit with the job's code: the exit code
-of a command, 124 after a timeout, 1 for every other failure.`,
+of a command, 124 after a timeout, 1 for every other failure.
+
+With --workflow, also start the steps behind the job. Then --wait waits for all of them, and the code is that of the first job in
+the order of the workflow that did not succeed. A step that is skipped because of its parents is no failure.`,
 		Example:           "  rota run nightly-backup --wait --logs",
 		Args:              takes("JOB"),
 		ValidArgsFunction: c.completeJobs,
@@ -27,7 +29,7 @@ of a command, 124 after a timeout, 1 for every other failure.`,
 			if err != nil {
 				return err
 			}
-			request.Workflow = workflow
+			request.Workflow = wait.workflow
 			r, created, err := cl.Submit(ctx, args[0], request)
 			if err != nil {
 				return err
@@ -37,7 +39,7 @@ of a command, 124 after a timeout, 1 for every other failure.`,
 		}),
 	}
 	flags.add(c, cmd)
-	cmd.Flags().BoolVar(&workflow, "workflow", false, "also start the steps behind the job, with the same id")
+	cmd.Flags().BoolVar(&wait.workflow, "workflow", false, "also start the steps behind the job, with the same id")
 	wait.add(cmd)
 	return cmd
 }

@@ -69,11 +69,27 @@ func writeCluster(p *page, v *api.ClusterView) {
 	for _, n := range v.Files.Notes {
 		p.line("note: %s", printable(n))
 	}
-	for _, q := range v.Quarantined {
+	for _, q := range v.Quarantined[:shownThings(p, len(v.Quarantined))] {
 		key := printable(q.Key)
 		p.line("\n%s", p.tint("quarantined: "+key, red))
 		p.line("  %s (revision %d)", printable(q.Error), q.Revision)
 		p.line("  everything else works; inspect it with `rota etcdctl get %s`, delete it with `rota etcdctl del %s`", key, key)
+	}
+	omitted(p, len(v.Quarantined), "record")
+}
+
+// shownThings returns how many of n things status shows: all to a program, the first twenty to a person.
+func shownThings(p *page, n int) int {
+	if p.full {
+		return n
+	}
+	return min(n, 20)
+}
+
+// omitted says how many of n things of a kind status leaves out.
+func omitted(p *page, n int, noun string) {
+	if rest := n - shownThings(p, n); rest > 0 {
+		p.line("and %s more: `rota status -o json` has them all", counted(rest, noun))
 	}
 }
 
@@ -83,7 +99,7 @@ func writeAttention(p *page, items []attention.Item) {
 		return
 	}
 	p.line("%s", p.tint(counted(len(items), "thing")+" to attend to:", red))
-	for _, i := range items {
+	for _, i := range items[:shownThings(p, len(items))] {
 		text := "- " + printable(i.Text)
 		if !i.Since.IsZero() {
 			text += " Since " + p.moment(i.Since) + "."
@@ -93,6 +109,7 @@ func writeAttention(p *page, items []attention.Item) {
 			p.line("  next: %s", p.tint(printable(i.Next), cyan))
 		}
 	}
+	omitted(p, len(items), "thing")
 	p.line("")
 }
 

@@ -36,9 +36,10 @@ not ended, or for its latest run if all have ended. If the run has not ended aft
 
 // waitFlags are the flags of commands that can wait for the end of a run.
 type waitFlags struct {
-	wait    bool
-	logs    bool
-	timeout time.Duration
+	wait     bool
+	logs     bool
+	timeout  time.Duration
+	workflow bool // wait also for the steps that the command has started
 }
 
 // add adds the flags of a command that makes a run.
@@ -107,19 +108,26 @@ func (c *cli) finish(ctx context.Context, cl *client.Client, name string, w wait
 	ctx, cancel := w.limit(ctx)
 	defer cancel()
 	r, err := c.await(ctx, cl, name, w.logs && c.forPeople())
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if !c.forPeople() {
+	case w.workflow:
+		return c.finishSteps(ctx, cl, &r, w.logs && c.forPeople())
+	case !c.forPeople():
 		if err := c.print(r, nil); err != nil {
 			return err
 		}
 	}
+	return c.outcome(ctx, cl, &r)
+}
+
+// outcome reports that a run has succeeded. Otherwise it returns an error with the exit code of the job.
+func (c *cli) outcome(ctx context.Context, cl *client.Client, r *api.RunView) error {
 	if r.State == job.Succeeded {
 		c.printErr("run %s succeeded after %s", r.Ref, lasted(startedAt(&r.Run), r.Finished, c.now()))
 		return nil
 	}
-	return &codedError{code: c.jobCode(ctx, cl, &r), err: errors.New(outcomeText(&r))}
+	return &codedError{code: c.jobCode(ctx, cl, r), err: errors.New(outcomeText(r))}
 }
 
 // await waits for the end of a run and returns the run. It continues while no replica answers, for up to maxOutage. If logs is

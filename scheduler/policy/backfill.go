@@ -50,3 +50,14 @@ func Backfillable(
 	}
 	return job.WithoutRanges(ranges, previous.Decided())
 }
+
+// CountSlots returns how many slots of a schedule lie in ranges. It stops beyond most; exact is false then, and n is a lower bound.
+func CountSlots(when *schedule.Schedule, most int, ranges ...job.SlotRange) (n int, exact bool) {
+	for _, r := range ranges {
+		some, all := when.Count(r.From.Add(-1), r.To, most)
+		if n += some; !all || n > most {
+			return n, false
+		}
+	}
+	return n, true
+}

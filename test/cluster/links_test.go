@@ -3,6 +3,7 @@ package cluster
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,7 +53,8 @@ type linkFaults struct {
 	c      *Cluster
 	links  map[string]*proxy.Link
 	random *rand.Rand
-	work   string // a job whose runs last for seconds, so that a fault of a worker hits one
+	work   string    // a job whose runs last for seconds, so that a fault of a worker hits one
+	end    time.Time // of the schedule of that job
 
 	made    int            // faults so far
 	counts  map[string]int // faults by kind
@@ -156,11 +158,14 @@ func (f *linkFaults) cut(n *Node, lasts time.Duration) {
 	n.WaitReady()
 }
 
-// busy returns a worker that executes a run of f.work.
+// busy returns a worker that executes a run of f.work. After the last slot it returns any worker.
 func (f *linkFaults) busy() (n *Node) {
 	f.c.t.Helper()
 	Await(f.c.t, time.Minute, "a worker executes a run", func() bool {
 		var at []*Node
+		if time.Now().After(f.end) {
+			at = slices.DeleteFunc(slices.Clone(f.c.nodes), func(n *Node) bool { return !strings.HasPrefix(n.Name, "w") })
+		}
 		for _, r := range f.c.Recorder.Runs(f.work) {
 			i := slices.IndexFunc(f.c.nodes, func(n *Node) bool { return n.Name == r.Worker })
 			if r.State == job.Running && i >= 0 && f.c.nodes[i].Running() {

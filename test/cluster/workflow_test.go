@@ -98,7 +98,7 @@ func TestWorkflowsUnderKills(t *testing.T) {
 	v := newVoters(c, "ann", "olga")
 	var wg sync.WaitGroup
 	v.decideOn(t.Context(), &wg, random)
-	faults := &linkFaults{c: c, links: links, random: random, work: "right"}
+	faults := &linkFaults{c: c, links: links, random: random, work: "right", end: end}
 	for time.Now().Before(end) {
 		faults.next()
 	}

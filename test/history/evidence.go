@@ -55,7 +55,8 @@ func (t *timeline) heldUp(p plea) bool {
 	for _, name := range t.of[p.job.Name] {
 		vs := t.runs[name]
 		end := vs[len(vs)-1]
-		if name == p.run || vs[0].Rev >= p.rev || end.run.State == job.Skipped || end.run.State.Terminal() && end.Seen.Before(slot) {
+		skipped := end.run.State == job.Skipped && !end.run.Asked() // a run that waited for a person was in the way until its end
+		if name == p.run || vs[0].Rev >= p.rev || skipped || end.run.State.Terminal() && end.Seen.Before(slot) {
 			continue
 		}
 		r := end.run

@@ -81,7 +81,7 @@ func missingEffects(total *tally) (list []string) {
 	for _, h := range harms {
 		list = append(list, "fault: "+h.name)
 	}
-	list = slices.Concat(list, consequences, armed, guarded, staged)
+	list = slices.Concat(list, consequences, armed, guarded, staged, decisions)
 	return slices.DeleteFunc(list, func(what string) bool { return total.of(what) > 0 })
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func (w *world) unsettled() (left []string) {
 			left = append(left, fmt.Sprintf("job %s: slot %v is not decided", j.Name, next))
 		}
 	}
-	return append(left, w.undecidedSteps()...)
+	return slices.Concat(left, w.undecidedSteps(), w.runningBackfills())
 }
 
 // judge compares the records with the promises.
@@ -96,6 +97,7 @@ func (w *world) judge() {
 	}
 	w.judgeOverlap(executions)
 	w.judgeInputs(executions)
+	w.judgeBackfills()
 	w.judgeLimits(executions)
 	for _, name := range w.caller.accepted {
 		if _, ended := w.recorder.became(name); !ended {

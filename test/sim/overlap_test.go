@@ -14,14 +14,15 @@ import (
 const lateNews = 5 * time.Second
 
 // judgeOverlap checks that two attempts of one run never execute at the same time. The same holds for two runs of a job whose
-// runs may not overlap. It excuses attempts whose context has ended, and attempts of a process that was paused or lost its
-// presence.
+// runs may not overlap, except backfilled ones. It excuses attempts whose context has ended, and attempts of a process that was
+// paused or lost its presence.
 func (w *world) judgeOverlap(list []*execution) {
+	backfilled := w.recorder.ofBackfills()
 	open := make(map[string][]*execution) // by job: executions that may still last
 	for _, e := range list {
 		open[e.Job] = slices.DeleteFunc(open[e.Job], func(o *execution) bool { return !o.over.IsZero() && !o.over.After(e.Arrived) })
 		for _, before := range open[e.Job] {
-			if w.mayOverlap(e, before) {
+			if w.mayOverlap(e, before) || e.Run != before.Run && (backfilled[e.Run] || backfilled[before.Run]) {
 				continue
 			}
 			w.fail("attempt %d of %s began at %s on %s, while attempt %d of %s executed on %s until %s", e.Attempt, e.Run,

@@ -123,6 +123,7 @@ func (p *plan) minutes(d dice) {
 	}
 	p.add(d, edited, history.Job{Spec: job.Spec{Every: job.Duration(5 * second)}, Edited: true, MayFail: true}, quick)
 	p.workflows()
+	p.people()
 }
 
 // Jobs that callers change.

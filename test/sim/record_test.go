@@ -28,12 +28,14 @@ type recorder struct {
 	jobs     map[string]job.Job          // guarded by mu
 	leases   map[string]clientv3.LeaseID // guarded by mu, by key
 	ended    map[string]job.State        // guarded by mu: runs that have ended, by name
+	past     map[string]bool             // guarded by mu: runs of backfills, by name
+	filled   []job.Backfill              // guarded by mu: every version of the backfill
 }
 
 func newRecorder(server *mem.Server) *recorder {
 	r := &recorder{
 		client: server.Client(), done: make(chan struct{}), open: make(map[string]job.Run), cursors: make(map[string]job.Cursor),
-		jobs: make(map[string]job.Job), leases: make(map[string]clientv3.LeaseID), ended: make(map[string]job.State),
+		jobs: make(map[string]job.Job), leases: make(map[string]clientv3.LeaseID), ended: make(map[string]job.State), past: make(map[string]bool),
 	}
 	watch := r.client.Watch(context.Background(), prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(1))
 	go func() { // the goroutine ends with the client
@@ -73,6 +75,11 @@ func (r *recorder) record(events []*clientv3.Event) {
 			if delete(r.jobs, name); !v.Deleted && json.Unmarshal(v.Value, &j) == nil {
 				r.jobs[name] = j
 			}
+		case "backfills":
+			var b job.Backfill
+			if !v.Deleted && json.Unmarshal(v.Value, &b) == nil {
+				r.filled = append(r.filled, b)
+			}
 		case "cursors":
 			var c job.Cursor
 			if delete(r.cursors, name); !v.Deleted && json.Unmarshal(v.Value, &c) == nil {
@@ -87,6 +94,9 @@ func (r *recorder) recordRun(name string, v history.Version) {
 	var run job.Run
 	if v.Deleted || json.Unmarshal(v.Value, &run) != nil {
 		return
+	}
+	if run.Kind == job.KindBackfill {
+		r.past[name] = true
 	}
 	if run.State.Terminal() {
 		r.ended[name] = run.State
@@ -142,6 +152,20 @@ func (r *recorder) cursor(name string) (job.Cursor, bool) {
 	defer r.mu.Unlock()
 	c, ok := r.cursors[name]
 	return c, ok
+}
+
+// ofBackfills returns the names of the runs that backfills have created.
+func (r *recorder) ofBackfills() map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.past)
+}
+
+// backfillVersions returns every version of the backfill of the only job that has one.
+func (r *recorder) backfillVersions() []job.Backfill {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.filled)
 }
 
 func (r *recorder) history() []history.Version {

@@ -123,6 +123,7 @@ func (w *world) live() {
 		w.switchOn()
 		w.storm(win.to, w.plan.gap)
 		w.caller.play(win.to)
+		w.caller.decide(win.to)
 		w.runUntil(win.to)
 		if i < len(w.plan.windows)-1 {
 			w.switchOff()

@@ -133,11 +133,9 @@ func (b *Backend) plan(ctx context.Context, o *job.Backfill, j *job.Job, when *s
 		}
 	}
 	o.Ranges = policy.StepsBackfillable(o.Ranges, j, steps)
-	for _, r := range o.Ranges {
-		n, exact := when.Count(r.From.Add(-time.Millisecond), r.To, job.MaxBackfillSlots)
-		if o.Total += n; !exact || o.Total > job.MaxBackfillSlots {
-			return &api.Refusal{Reason: fmt.Sprintf("the range has more than %d slots: backfill a part of it first", job.MaxBackfillSlots)}
-		}
+	var exact bool
+	if o.Total, exact = policy.CountSlots(when, job.MaxBackfillSlots, o.Ranges...); !exact {
+		return &api.Refusal{Reason: fmt.Sprintf("the range has more than %d slots: backfill a part of it first", job.MaxBackfillSlots)}
 	}
 	return nil
 }
@@ -145,7 +143,7 @@ func (b *Backend) plan(ctx context.Context, o *job.Backfill, j *job.Job, when *s
 // dryRun returns what a backfill would do.
 func (b *Backend) dryRun(o *job.Backfill, when *schedule.Schedule) api.BackfillView {
 	v := api.BackfillView{Backfill: *o}
-	v.Slots, _ = when.Count(o.From.Add(-time.Millisecond), o.To, job.MaxBackfillSlots)
+	v.Slots, _ = policy.CountSlots(when, job.MaxBackfillSlots, job.SlotRange{From: o.From, To: o.To})
 	for at, ok := o.Next(when, time.Time{}); ok; at, ok = o.Next(when, at) {
 		if _, there := b.mirror.Run(o.Job + "/" + job.SlotID(at)); there {
 			v.Recorded++

@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestTheCommandWaitsForAWorkflow starts a workflow in which a step fails, and resumes it. Both commands wait for all steps, and exit
+// with the code of the step that failed.
+func TestTheCommandWaitsForAWorkflow(t *testing.T) {
+	t.Parallel()
+	ready := filepath.Join(t.TempDir(), "ready")
+	c := Start(t, Config{Binary: binary, Jobs: map[string]job.Spec{
+		"load":   {Shell: "sleep 1"},
+		"check":  {After: []job.After{{Job: "load"}}, Shell: "test -e " + ready + " || exit 7"},
+		"report": {After: []job.After{{Job: "check"}}, Shell: "sleep 1"},
+		"alarm":  {After: []job.After{{Job: "check", When: job.WhenFailure}}, Shell: "sleep 1"},
+	}})
+	server := c.Replicas()[0].URL
+	rota := func(want int, args ...string) string {
+		t.Helper()
+		out, code := Command(t, binary, append(args, "--server="+server)...)
+		if code != want {
+			t.Errorf("%v: got code %d, want %d\n%s", args, code, want, out)
+		}
+		return out
+	}
+	out := rota(7, "run", "load", "--workflow", "--wait")
+	for _, want := range []string{" failed: exit code 7", "was skipped: parent check failed", "run alarm/", "did not succeed"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("got no %q in\n%s", want, out)
+		}
+	}
+	if err := os.WriteFile(ready, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out = rota(0, "retry", "check", "--resume", "--wait", "--output=jsonpath={[*].job}:{[*].state}")
+	if want := "check report alarm:succeeded succeeded skipped"; !strings.Contains(out, want) {
+		t.Errorf("got %q, want %q", out, want)
+	}
+}
