@@ -25,6 +25,17 @@ func TestReasons(t *testing.T) {
 		p.now = sec(5.05)
 		p.later = func() { p.end(r, 5.8) }
 	}
+	unapproved := func(p *tape, from, until float64) (expire func()) {
+		p.now = sec(from)
+		rule := &job.Approve{Within: job.Duration(sec(until).Sub(p.now))}
+		r := p.save(job.Run{Job: "charge", ID: "a", Kind: job.KindManual, Slot: p.now, Due: p.now, State: job.Pending}.Ask(rule, p.now), nil)
+		return func() {
+			p.now = sec(until)
+			expired, err := r.Expire(p.now)
+			expired.Term = p.term
+			p.save(expired, err)
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		spec   job.Spec
@@ -53,6 +64,14 @@ func TestReasons(t *testing.T) {
 		{name: "none, behind a run that began in time", spec: job.Spec{Missed: job.MissedNone}, run: true, reason: none, before: long},
 		{name: "latest, in an outage", before: outage, reason: latest, good: true},
 		{name: "latest, though nothing was wrong", reason: latest},
+		{name: "latest, behind a run that nobody approves", reason: latest, good: true, before: func(p *tape) {
+			p.later = unapproved(p, 3.2, 6.1)
+			p.now = sec(6)
+		}},
+		{name: "latest, after a run that nobody approved", reason: latest, before: func(p *tape) {
+			unapproved(p, 3.2, 3.7)()
+			p.now = sec(6)
+		}},
 		{name: "latest, and the policy is another", spec: job.Spec{Missed: job.MissedAll}, before: outage, reason: latest},
 		{name: "latest, and no later one had come", before: func(p *tape) { outage(p); p.decided = sec(5.9) }, reason: latest},
 		{name: "all, older than its window", spec: job.Spec{Missed: job.MissedAll, MissedWindow: job.Duration(900 * time.Millisecond)}, before: outage,
