@@ -16,7 +16,7 @@ const (
 // first. A change of rota may change the effects of a seed.
 const few = 6
 
-var likely = []uint64{17, 29, 36, 44, 87, 97, 120}
+var likely = []uint64{10, 17, 33, 36, 103, 113, 120}
 
 // further returns the seeds in which to search for effects that did not occur in the first n.
 func further(n int) (list []uint64) {
@@ -104,7 +104,7 @@ func TestAFaultWithoutAnEffectIsReported(t *testing.T) {
 	if list := further(few); len(list) <= enough-few || list[0] != likely[0] {
 		t.Errorf("got seeds %v", list)
 	}
-	if list := further(enough); !slices.Equal(list, []uint64{120}) {
+	if list := further(enough); !slices.Equal(list, []uint64{103, 113, 120}) {
 		t.Errorf("got seeds %v", list)
 	}
 }
