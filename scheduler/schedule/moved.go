@@ -1,6 +1,9 @@
 package schedule
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // millisPerDay is a day of 24 hours.
 const millisPerDay = 1000 * secondsPerDay
@@ -67,29 +70,79 @@ func (s *Schedule) movedTo(target, source, after, limit int64) (best int64, foun
 		slot := base + shift
 		return slot, ok && slot >= s.first && slot <= s.last
 	}
-	for pos := max(s.first-1, (source*secondsPerDay-reach)*1000); ; {
-		base, ok := s.nextOfAny(pos, s.last)
-		if !ok {
-			return best, found
-		}
-		day, end := s.dayAt(base)
-		switch {
-		case day > source:
-			return best, found
-		case day < source:
-			pos = end - 1
-			continue
-		}
-		pos = base
-		second := floorDiv(base, 1000)
-		wall := second + bounds(s.zone, second).offset + (target-source)*secondsPerDay
-		for _, at := range s.showings(wall) {
-			slot := at*1000 + base - second*1000
+	for base, w := range s.wallsOn(source) {
+		w.wall += (target - source) * secondsPerDay
+		for _, at := range s.showings(w) {
+			slot := at*1000 + base - floorDiv(base, 1000)*1000
 			if slot > after && slot <= limit && slot >= s.first && slot <= s.last && s.open(s.dateAt(slot)) {
 				best, found, limit = slot, true, slot-1
 			}
 		}
 	}
+	return best, found
+}
+
+// wallTime is the time of day of a slot before it moves, in seconds, and how it reacts to clock changes.
+type wallTime struct {
+	wall int64
+	gap  Gap
+	fold Fold
+}
+
+// wallsOn yields the slots of a day before they move, each with its wall times.
+func (s *Schedule) wallsOn(source int64) iter.Seq2[int64, wallTime] {
+	return func(yield func(int64, wallTime) bool) {
+		for pos := max(s.first-1, (source*secondsPerDay-reach)*1000); ; {
+			base, ok := s.nextOfAny(pos, s.last)
+			if !ok {
+				return
+			}
+			day, end := s.dayAt(base)
+			switch {
+			case day > source:
+				return
+			case day < source:
+				pos = end - 1
+				continue
+			}
+			pos = base
+			for _, w := range s.wallTimes(base, source) {
+				if !yield(base, w) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// wallTimes returns the times of day that a slot on day source stands for. If the clock jumped over one, the slot runs later, but
+// that time of day is the one that moves to another day.
+func (s *Schedule) wallTimes(slot, source int64) (list []wallTime) {
+	second := floorDiv(slot, 1000)
+	sp := spanAt(s.zone, second)
+	shown, skipped := second+sp.offset, second+bounds(s.zone, sp.start-1).offset
+	isSkipped := skipped < sp.start+sp.offset && floorDiv(skipped, secondsPerDay) == source
+	if _, found := slices.BinarySearch(s.at, slot); found {
+		list = append(list, wallTime{shown, s.days.gap, s.days.fold})
+	}
+	for i := range s.rules {
+		r := &s.rules[i]
+		if _, ok := r.next(s.zone, slot-1, slot); !ok {
+			continue
+		}
+		if r.fields == nil {
+			list = append(list, wallTime{shown, s.days.gap, s.days.fold})
+			continue
+		}
+		if isSkipped && r.gap == GapRun && r.matches(skipped) {
+			list = append(list, wallTime{skipped, r.gap, r.fold})
+			if !r.matches(shown) {
+				continue
+			}
+		}
+		list = append(list, wallTime{shown, r.gap, r.fold})
+	}
+	return list
 }
 
 // midnight returns the millisecond at which a day begins. even is true if the zone's clock is not set on that day or near it.
@@ -100,7 +153,8 @@ func (s *Schedule) midnight(day int64) (at int64, even bool) {
 }
 
 // showings returns the seconds at which a moved slot runs whose wall time is given.
-func (s *Schedule) showings(wall int64) (list []int64) {
+func (s *Schedule) showings(w wallTime) (list []int64) {
+	wall := w.wall
 	var gap []int64
 	for at := wall - reach; at < wall+reach; {
 		sp := bounds(s.zone, at)
@@ -113,11 +167,11 @@ func (s *Schedule) showings(wall int64) (list []int64) {
 		at = sp.end
 	}
 	switch {
-	case len(list) == 0 && s.days.gap == GapRun:
+	case len(list) == 0 && w.gap == GapRun:
 		return gap
-	case len(list) > 1 && s.days.fold == FoldFirst:
+	case len(list) > 1 && w.fold == FoldFirst:
 		return list[:1]
-	case len(list) > 1 && s.days.fold == FoldLast:
+	case len(list) > 1 && w.fold == FoldLast:
 		return list[len(list)-1:]
 	}
 	return list

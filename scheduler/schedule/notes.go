@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -155,6 +156,35 @@ func (s *Schedule) offNotes(from, until time.Time) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// jumpNote says what becomes of slots that move from day source to times that the clock jumps over on day target; "" if there are
+// none.
+func (s *Schedule) jumpNote(source, target int64) (note string) {
+	if _, even := s.midnight(target); even {
+		return ""
+	}
+	walls := map[string][]int64{}
+	for _, w := range s.wallsOn(source) {
+		w.wall += (target - source) * secondsPerDay
+		effect, at := "is skipped", s.showings(w)
+		if len(at) > 0 {
+			shown := at[0] + bounds(s.zone, at[0]).offset
+			if shown == w.wall {
+				continue
+			}
+			if s.open(floorDiv(shown, secondsPerDay)) {
+				effect = "runs " + later(shown-w.wall)
+			}
+		}
+		if !slices.Contains(walls[effect], w.wall) {
+			walls[effect] = append(walls[effect], w.wall)
+		}
+	}
+	for _, effect := range slices.Sorted(maps.Keys(walls)) {
+		note += "; the clock jumps over " + clocks(walls[effect]) + " on that day, which " + effect
+	}
+	return note
 }
 
 // everyHour reports whether an expression matches in every hour of the day.

@@ -40,7 +40,7 @@ type openDays struct {
 	dates    []int64 // ascending
 	except   []int64 // ascending
 	shift    Else
-	gap      Gap  // the policies of the job for a moved slot
+	gap      Gap  // the policies of the job for a moved slot that no expression made
 	fold     Fold // of these, FoldBoth gives two slots
 }
 
@@ -161,7 +161,7 @@ func (s *Schedule) off(day int64) string {
 	case !found:
 		return text + "; its slots are skipped, because the job runs on none of the 31 days to which they could move"
 	default:
-		return text + "; its slots move to " + dateText(target)
+		return text + "; its slots move to " + dateText(target) + s.jumpNote(day, target)
 	}
 }
 

@@ -72,3 +72,9 @@ func (r *rule) repeated(zone *time.Location, s span, t int64) bool {
 	s = extended(zone, s)
 	return t >= s.end+bounds(zone, s.end).offset-s.offset
 }
+
+// matches reports whether the expression of the rule matches a wall time.
+func (r *rule) matches(wall int64) bool {
+	next, ok := r.fields.next(wall - 1)
+	return ok && next == wall
+}
