@@ -5,9 +5,7 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -91,7 +89,7 @@ func (t *translation) cronJob(f *fields) {
 	spec.drop("successfulJobsHistoryLimit", "failedJobsHistoryLimit") // rota's own limits of the history keep more runs
 	template := spec.below("jobTemplate")
 	spec.rest()
-	template.drop("metadata")
+	t.podMetadata(template.below("metadata"))
 	t.kubernetesJob(template.below("spec"), &s)
 	template.rest()
 	name := meta.text("name")
@@ -111,16 +109,42 @@ func combinesDays(expression string) bool {
 	return dom != "*" && dow != "*" && (stepped(dom) || stepped(dow))
 }
 
-// metadata copies the description of the job from the annotations.
+// metadata copies the labels, and the description of the job from the annotations.
 func (t *translation) metadata(meta *fields, s *job.Spec) {
-	meta.drop("namespace", "labels", "creationTimestamp", "generation", "managedFields", "ownerReferences", "resourceVersion",
-		"uid", "finalizers")
+	meta.drop("creationTimestamp", "generation", "managedFields", "ownerReferences", "resourceVersion", "uid", "finalizers")
+	if namespace := meta.text("namespace"); namespace != "" && namespace != "default" {
+		t.note(meta.lineOf("namespace"), "namespace %s: rota has none; jobs need different names", namespace)
+	}
+	t.labels(meta.below("labels"), s)
 	annotations := meta.below("annotations")
 	for _, key := range annotations.keys {
 		if strings.HasSuffix(key, "description") {
 			s.Description = annotations.text(key)
 		}
 	}
+	meta.rest()
+}
+
+// labels copies labels whose form rota accepts.
+func (t *translation) labels(f *fields, s *job.Spec) {
+	for _, key := range f.keys {
+		value := f.text(key)
+		if err := job.CheckLabel(key, value); err != nil {
+			t.lost(f.lineOf(key), "%s: %v", f.name(key), err)
+			continue
+		}
+		if s.Labels == nil {
+			s.Labels = map[string]string{}
+		}
+		s.Labels[key] = value
+	}
+}
+
+// podMetadata reports labels and annotations of a pod or its Job.
+func (t *translation) podMetadata(meta *fields) {
+	meta.drop("creationTimestamp", "name")
+	meta.lost("labels", "the program has no pod")
+	meta.lost("annotations", "the program has no pod")
 	meta.rest()
 }
 
@@ -140,7 +164,7 @@ func (t *translation) kubernetesJob(f *fields, s *job.Spec) {
 	f.drop("ttlSecondsAfterFinished", "completionMode", "suspend", "selector", "manualSelector", "podReplacementPolicy")
 	template := f.below("template")
 	f.rest()
-	template.drop("metadata")
+	t.podMetadata(template.below("metadata"))
 	t.pod(template.below("spec"), s)
 	template.rest()
 }
@@ -167,7 +191,12 @@ func (t *translation) pod(f *fields, s *job.Spec) {
 	}
 	f.lost("initContainers", "a job of rota is one program; put the steps into one script")
 	f.lost("volumes", "the program sees the worker's own file system")
-	f.drop("restartPolicy", "imagePullSecrets", "dnsPolicy", "schedulerName", "enableServiceLinks", "priorityClassName", "hostNetwork")
+	f.drop("restartPolicy", "imagePullSecrets", "schedulerName", "enableServiceLinks")
+	if f.text("dnsPolicy") != "ClusterFirst" {
+		f.lost("dnsPolicy", "the program has the network of the worker")
+	}
+	f.lost("hostNetwork", "the program has the network of the worker")
+	f.lost("priorityClassName", "give the job a priority")
 	f.lost("serviceAccountName", "the program has the rights of the worker")
 	f.lost("serviceAccount", "the program has the rights of the worker")
 	f.lost("securityContext", "the program runs as the worker's user")
@@ -197,11 +226,13 @@ func (t *translation) container(f *fields, s *job.Spec) {
 			t.lost(f.lineOf("command"), "argument %q: Kubernetes fills in $(NAME); use shell and $NAME", word)
 		}
 	}
-	f.lost("image", "rota runs the program on the worker: install what "+f.text("image")+" holds there")
+	f.lost("image", "rota runs the program on the worker: install what "+f.text("image")+" holds there, or use the key kubernetes")
 	s.Dir = f.text("workingDir")
 	t.variables(f, s)
-	limits := f.below("resources").below("limits")
-	t.resources(limits, s)
+	resources := f.below("resources")
+	t.resources(resources.below("limits"), s)
+	resources.lost("requests", "rota reserves nothing: worker.capacity says how many runs a worker takes")
+	resources.rest()
 	f.lost("volumeMounts", "the program sees the worker's own file system")
 	f.lost("envFrom", "name the variables in env, such as NAME: ${file:/run/secrets/name}")
 	f.lost("securityContext", "the program runs as the worker's user")
@@ -247,26 +278,4 @@ func (t *translation) resources(limits *fields, s *job.Spec) {
 	if r != (job.Resources{}) {
 		s.Resources = &r
 	}
-}
-
-// memorySize converts a quantity of Kubernetes, such as 512Mi or 500M, into rota's form.
-func memorySize(text string) string {
-	for i, suffix := range []string{"k", "M", "G", "T"} {
-		if digits, ok := strings.CutSuffix(text, suffix); ok {
-			return kib(digits, math.Pow10(3*(i+1)))
-		}
-	}
-	if digits := strings.TrimRight(text, "0123456789"); digits == "" {
-		return kib(text, 1)
-	}
-	return text
-}
-
-// kib converts a number of units into a text in KiB, rounded down. unit is the size of a unit in bytes.
-func kib(digits string, unit float64) string {
-	n, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
-		return digits
-	}
-	return strconv.FormatInt(int64(n*unit/1024), 10) + "KiB"
 }

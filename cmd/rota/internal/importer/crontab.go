@@ -103,6 +103,14 @@ func (c *crontab) entry(n int, line string) {
 		}
 		user = strings.TrimPrefix(user, "-") // in cronie, a leading - means: do not log
 	}
+	switch word, _, _ := cutField(rest); {
+	case strings.Contains(user, "/"):
+		c.lost(n, "the user is %s: is it a user's crontab? Leave out --system", user)
+		return
+	case !c.opts.System && word == "root":
+		c.lost(n, "the command begins with root: is it a system crontab? Add --system")
+		return
+	}
 	if rest == "" {
 		c.lost(n, "the line has no command")
 		return

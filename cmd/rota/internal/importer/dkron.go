@@ -3,6 +3,8 @@ package importer
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,13 +47,11 @@ func (t *translation) dkronJob(f *fields) {
 		}
 	}
 	t.dkronSchedule(f, &s)
+	t.dkronParent(f, &s)
 	t.dkronExecutor(f, &s)
 	t.dkronTags(f, &s)
 	if f.truth("disabled") {
 		t.lost(f.lineOf("disabled"), "disabled: a job file cannot pause a job; apply the file, then run rota pause %s", jobName(name))
-	}
-	if parent := f.text("parent_job"); parent != "" {
-		t.lost(f.lineOf("parent_job"), "parent_job %s: the job has no schedule here", parent)
 	}
 	if f.truth("ephemeral") {
 		t.lost(f.lineOf("ephemeral"), "ephemeral: delete the job after its run")
@@ -59,9 +59,7 @@ func (t *translation) dkronJob(f *fields) {
 	if len(f.below("processors").keys) > 0 {
 		f.lost("processors", "rota keeps the output; read it with rota logs")
 	}
-	if len(f.below("metadata").keys) > 0 {
-		f.lost("metadata", "jobs of rota have none")
-	}
+	t.labels(f.below("metadata"), &s)
 	if f.text("owner") != "" || f.text("owner_email") != "" {
 		t.lost(f.lineOf("owner"), "owner: define a notifier, and name it in notify")
 	}
@@ -194,23 +192,46 @@ func jsonList(text string) (list []string) {
 	return list
 }
 
+// dkronParent makes a job with a parent a step behind it. dkron starts it whenever the parent succeeds, and ignores its schedule.
+func (t *translation) dkronParent(f *fields, s *job.Spec) {
+	parent := f.text("parent_job")
+	if parent == "" {
+		return
+	}
+	if s.Scheduled() {
+		t.note(f.lineOf("schedule"), "schedule: dkron ignores it, because the job has a parent")
+	}
+	s.Schedule, s.Every, s.At, s.Timezone, s.Missed, s.Overlap, s.End = nil, 0, nil, "", "", "", nil
+	s.After = []job.After{{Job: jobName(parent), When: job.WhenSuccess}}
+}
+
 // dkronTags translates tags, such as {"role": "web:2"}. A tag names a label of the nodes that may execute the job, and how many
-// nodes do.
+// nodes do: the smallest number counts. Without a number, all of them do.
 func (t *translation) dkronTags(f *fields, s *job.Spec) {
-	tags := f.below("tags")
+	tags, nodes := f.below("tags"), math.MaxInt
 	for _, key := range tags.keys {
 		value, count, counted := strings.Cut(tags.text(key), ":")
-		if !counted {
-			t.lost(tags.lineOf(key), "tag %s: dkron runs the job on every matching node, rota on one", key)
-		} else if count != "1" {
-			t.lost(tags.lineOf(key), "tag %s: dkron runs the job on %s nodes, rota on one", key, count)
+		if n, err := strconv.Atoi(count); err == nil {
+			nodes = min(nodes, n)
+		} else if counted {
+			t.lost(tags.lineOf(key), "tag %s: %q is no number of nodes", key, count)
 		}
 		if s.Workers == nil {
 			s.Workers = map[string]string{}
 		}
 		s.Workers[key] = value
 	}
-	if len(tags.keys) == 0 {
-		t.lost(f.line, "no tags: dkron runs the job on every node, rota on one")
+	switch {
+	case nodes == 1:
+	case nodes < math.MaxInt:
+		t.lost(f.lineOf("tags"), "tags: dkron runs the job on %d nodes, rota on one", nodes)
+	case len(s.After) > 0:
+		t.lost(f.lineOf("tags"), "tags: dkron runs the job on every matching node, rota runs a step on one")
+	default:
+		t.note(f.lineOf("tags"), "tags: the job runs on every matching worker, as in dkron")
+		if s.Workers == nil {
+			s.Workers = map[string]string{}
+		}
+		s.Workers[job.EveryWorker] = "true"
 	}
 }

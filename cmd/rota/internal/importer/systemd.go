@@ -79,13 +79,43 @@ var (
 // unitKeys are keys that describe units or order them. The order only matters while a machine boots, and rota runs no job then.
 var unitKeys = []string{"Description", "Documentation", "After", "Before", "Wants", "PartOf"}
 
-// rest reports every key of a section that is not in known.
+// rest reports every key of a section that is not in known, or has a value that changes the work of the job.
 func (s *systemd) rest(u *unit, section string, known ...string) {
+	t := &translation{u.file, s.res}
 	for _, e := range u.entries {
-		if e.section == section && e.text != "" && !slices.Contains(known, e.key) {
-			(&translation{u.file, s.res}).lost(e.line, "%s= has no translation", e.key)
+		switch {
+		case e.section != section || e.text == "":
+		case !slices.Contains(known, e.key):
+			t.lost(e.line, "%s= has no translation", e.key)
+		case differs(e) != "":
+			t.lost(e.line, "%s=%s: %s", e.key, e.text, differs(e))
 		}
 	}
+}
+
+// differs says how rota differs from systemd for the value of a known key; "" if it does not.
+func differs(e entry) string {
+	switch value := strings.ToLower(e.text); e.key {
+	case "Nice", "IOSchedulingClass", "IOSchedulingPriority", "CPUSchedulingPolicy":
+		return "write nice, ionice or chrt before the command"
+	case "StandardOutput", "StandardError":
+		if value == "null" || strings.Contains(value, ":") {
+			return "rota keeps the output of each run; redirect it in the command"
+		}
+	case "KillMode":
+		if value == "process" || value == "none" {
+			return "rota ends all processes of a run"
+		}
+	case "Type":
+		if value == "forking" || value == "dbus" {
+			return "a run of rota ends with its first process, and so do the others"
+		}
+	case "RemainAfterExit", "WakeSystem":
+		if truth(value) {
+			return "rota starts the job at each slot, and wakes no machine"
+		}
+	}
+	return ""
 }
 
 // when translates the schedule of the timer.

@@ -1,0 +1,76 @@
+package importer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
+)
+
+// TestNothingIsDroppedSilently translates parts of files that look harmless. Each is reported with its line, and the import is
+// incomplete.
+func TestNothingIsDroppedSilently(t *testing.T) {
+	crontab := func(system bool) func(text string, into *importer.Result) {
+		return func(text string, into *importer.Result) {
+			importer.Crontab("f", text, importer.CrontabOptions{System: system}, into)
+		}
+	}
+	service := func(text string, into *importer.Result) {
+		importer.Systemd(map[string]string{
+			"a.timer": "[Timer]\nOnCalendar=daily\n", "a.service": "[Service]\nExecStart=/bin/true\n" + text,
+		}, "UTC", into)
+	}
+	timer := func(text string, into *importer.Result) {
+		importer.Systemd(map[string]string{
+			"a.timer": "[Timer]\nOnCalendar=daily\n" + text, "a.service": "[Service]\nExecStart=/bin/true\n",
+		}, "UTC", into)
+	}
+	cronJob := func(text string, into *importer.Result) {
+		importer.CronJob("f", "kind: CronJob\nmetadata: {name: a}\nspec:\n  schedule: '@daily'\n  timeZone: UTC\n  jobTemplate:\n    spec:\n      template:\n"+
+			text, into)
+	}
+	const pod = "        spec:\n          containers:\n          - command: [a]\n"
+	dkron := func(text string, into *importer.Result) {
+		importer.Dkron("f", `[{"name": "b", "schedule": "@daily", "executor": "shell", "executor_config": {"command": "true"}, "tags": {"r": "a:1"}},`+
+			"\n"+text+"]", into)
+	}
+	for text, c := range map[string]struct {
+		translate func(text string, into *importer.Result)
+		want      string
+	}{
+		"0 1 * * * root /usr/bin/true": {crontab(false), "f:1: the command begins with root: is it a system crontab? Add --system"},
+		"0 1 * * * /usr/bin/true now":  {crontab(true), "f:1: the user is /usr/bin/true: is it a user's crontab? Leave out --system"},
+		"Nice=10":                      {service, "a.service:3: Nice=10: write nice"},
+		"StandardOutput=append:/var/a": {service, "a.service:3: StandardOutput=append:/var/a: rota keeps the output"},
+		"KillMode=process":             {service, "a.service:3: KillMode=process: rota ends all processes"},
+		"Type=forking":                 {service, "a.service:3: Type=forking: "},
+		"RemainAfterExit=yes":          {service, "a.service:3: RemainAfterExit=yes: "},
+		"WakeSystem=true":              {timer, "a.timer:3: WakeSystem=true: "},
+		"        metadata: {annotations: {a: b}}\n" + pod:   {cronJob, "f:9: spec.jobTemplate.spec.template.metadata.annotations: "},
+		pod + "            resources: {requests: {cpu: 1}}": {cronJob, "f:12: spec.jobTemplate.spec.template.spec.containers.resources.requests: "},
+		pod + "          hostNetwork: true":                 {cronJob, "f:12: spec.jobTemplate.spec.template.spec.hostNetwork: "},
+		pod + "          dnsPolicy: None":                   {cronJob, "f:12: spec.jobTemplate.spec.template.spec.dnsPolicy: "},
+		`{"name": "c", "schedule": "@daily", "executor": "shell", "executor_config": {"command": "true"}, "metadata": {"a b": "c"}, "tags": {"r": "a:1"}}`: {
+			dkron, "f:2: metadata.a b: ",
+		},
+		`{"name": "c", "parent_job": "b", "executor": "shell", "executor_config": {"command": "true"}}`: {
+			dkron, "f:2: tags: dkron runs the job on every matching node, rota runs a step on one",
+		},
+		`{"name": "c", "parent_job": "x", "executor": "shell", "executor_config": {"command": "true"}, "tags": {"r": "a:1"}}`: {
+			dkron, `job "x" is not defined`,
+		},
+	} {
+		var res importer.Result
+		c.translate(text, &res)
+		if _, err := res.JobFile(); err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, p := range res.Problems {
+			all = append(all, p.String())
+		}
+		if got := strings.Join(all, "\n"); !strings.Contains(got, c.want) || res.Complete() {
+			t.Errorf("%s:\ngot %s\nwant %s", text, got, c.want)
+		}
+	}
+}
