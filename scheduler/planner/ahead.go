@@ -140,6 +140,16 @@ func (p *Planner) mayAssign(j *jobState, r *job.Run) bool {
 	return !j.unreadableSpec(r) && !p.paused(j) && r.ID != j.trouble().oversized
 }
 
+// heldBack returns the reason why a rate, a limit or the breaker prevents the start of r; "" if r may start. r does not pass an
+// earlier run of its job that waits for one of these.
+func (p *Planner) heldBack(j *jobState, r *job.Run, spec *job.Spec, now time.Time) string {
+	why := p.throttleReason(j, r, spec, now, false)
+	if why == "" && j.overtakes(r, spec, now) {
+		return reasonOverlap
+	}
+	return why
+}
+
 // overtakes reports whether r would pass a due run of its job that waits for a rate or a limit of the job.
 func (j *jobState) overtakes(r *job.Run, spec *job.Spec, now time.Time) bool {
 	if len(spec.Limits) == 0 && j.rate() == 0 || r.Spec != nil {

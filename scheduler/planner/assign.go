@@ -69,8 +69,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		}
 		if why != "" {
 			throttled[limits] = why
-			// Runs that are further back may keep an old reason: it differs only in details.
-			if !known || r.Reason == "" || r.Reason == job.ReasonNotYet || r.Reason == job.ReasonNew {
+			if !known || !staysThrottled(r.Reason, spec) {
 				waiting.add(r.Run, why)
 			}
 			continue
@@ -101,6 +100,18 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 	}
 	p.setUnplaced(j, unplaced)
 	return waiting.decision
+}
+
+// staysThrottled reports whether a waiting run that is not the first may keep its reason, because the present one differs only in
+// details. Under overlap: allow, no run waits for another.
+func staysThrottled(reason string, spec *job.Spec) bool {
+	switch reason {
+	case "", job.ReasonNotYet, job.ReasonNew, reasonPaused:
+		return false
+	case reasonOverlap:
+		return spec.Overlap != job.OverlapAllow
+	}
+	return true
 }
 
 // cancelOversized ends a run that is too large to be assigned, so that it does not block others. The API admits no such run,

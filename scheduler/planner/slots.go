@@ -142,12 +142,7 @@ func (p *Planner) dispatch(j *jobState, s slot, now time.Time) *job.Decision {
 	if r.NeedsApproval(spec) {
 		return p.createPending(j, s, r.Ask(spec.Approve, now))
 	}
-	if j.overtakes(&r, spec, now) {
-		r.Reason = reasonOverlap
-		return p.createPending(j, s, r)
-	}
-	if why := p.throttleReason(j, &r, spec, now, false); why != "" {
-		r.Reason = why
+	if r.Reason = p.heldBack(j, &r, spec, now); r.Reason != "" {
 		return p.createPending(j, s, r)
 	}
 	if spreads(spec, &r) {

@@ -156,14 +156,14 @@ func (p *Planner) placeStep(j *jobState, r *job.Run, now time.Time) (skip string
 		return reasonQueueFull()
 	case p.paused(j):
 		r.Reason = reasonPaused
-	case active && !p.mayOverlap(j, r) || j.overtakes(r, spec, now):
+	case active && !p.mayOverlap(j, r):
 		r.Reason = reasonOverlap
 	case !p.mayAssign(j, r):
 		r.Reason = job.ReasonNew
 	case r.NeedsApproval(spec):
 		*r = r.Ask(spec.Approve, now)
 	default:
-		if r.Reason = p.throttleReason(j, r, spec, now, false); r.Reason != "" {
+		if r.Reason = p.heldBack(j, r, spec, now); r.Reason != "" {
 			return ""
 		}
 		w, accepted := p.choose(j, spec, r, now)
