@@ -171,6 +171,9 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	}
 	if interrupted, ok := executor.Interrupted(ctx, req, e.now()); ok && ended != "" {
 		interrupted.Exit = o.Exit
+		if o.Exit != nil && ended == endedByTerm && *o.Exit != executor.ExitSignal+int(syscall.SIGTERM) {
+			ended = fmt.Sprintf(", ended with exit code %d after SIGTERM", *o.Exit)
+		}
 		interrupted.Reason += ended
 		o = interrupted
 	}

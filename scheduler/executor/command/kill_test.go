@@ -21,6 +21,20 @@ func TestTimeoutKillsTheWholeTree(t *testing.T) {
 	}
 }
 
+func TestCommandThatExitsOnSIGTERMHasItsExitCode(t *testing.T) {
+	for trap, want := range map[string]string{
+		"exit 0":      "canceled, ended with exit code 0 after SIGTERM",
+		"exit 7":      "canceled, ended with exit code 7 after SIGTERM",
+		"exit 143":    "canceled, ended by SIGTERM",
+		"trap - TERM": "canceled, ended by SIGTERM",
+	} {
+		spec := job.Spec{Shell: "trap '" + trap + "; kill $$' TERM; echo began; while :; do sleep 0.01; done", KillGrace: job.Duration(10 * time.Second)}
+		if o, _ := endAfter(t, spec, 1, executor.ErrCanceled); o.State != job.Canceled || o.Reason != want {
+			t.Errorf("%s: got %s: %s, want %s", trap, o.State, o.Reason, want)
+		}
+	}
+}
+
 func TestCommandThatIgnoresSIGTERMIsKilledAfterItsGrace(t *testing.T) {
 	spec := job.Spec{Shell: "trap '' TERM; echo began; sleep 1000 & wait; sleep 1000", KillGrace: job.Duration(200 * time.Millisecond)}
 	start := time.Now()

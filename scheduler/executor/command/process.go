@@ -101,7 +101,7 @@ func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer)
 	_ = ask(syscall.SIGCONT) // a stopped process does not receive SIGTERM
 	gone, hurried := p.gone(grace, hurry)
 	if gone {
-		return ", ended by SIGTERM"
+		return endedByTerm
 	}
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		fmt.Fprintf(out, "\n[rota: send SIGKILL: %v; waiting for the end of process %d]\n", err, p.cmd.Process.Pid)
@@ -112,6 +112,9 @@ func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer)
 	}
 	return fmt.Sprintf(", killed by SIGKILL after %v of grace", grace)
 }
+
+// endedByTerm is how a process ended that was gone soon after SIGTERM.
+const endedByTerm = ", ended by SIGTERM"
 
 // familyTimeout is how long the search for processes may take. It is shorter than executor.HurryGrace.
 const familyTimeout = 200 * time.Millisecond
