@@ -15,7 +15,7 @@ func (p *Planner) Apply(c job.Change, now time.Time) {
 	case job.RecordJob:
 		p.applyJob(c, now)
 	case job.RecordCursor:
-		p.applyCursor(c)
+		p.applyCursor(c, now)
 	case job.RecordRun:
 		p.steps.setBad(c.Name, c.Bad != nil)
 		if name, id, err := job.ParseRunName(c.Name); err == nil {

@@ -118,6 +118,8 @@ func (st *stage) do(line string) {
 				break
 			}
 		}
+	case "put-ahead":
+		st.store.put(job.Change{Kind: job.RecordCursor, Name: name, Value: &job.Cursor{Job: name, After: st.now.Add(24 * time.Hour), Generation: 1}})
 	case "runs":
 		st.runUntilIdle()
 		st.showRuns(name)

@@ -1,11 +1,20 @@
 package planner
 
-import "github.com/rota-scheduler/rota/scheduler/job"
+import (
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
 
 // applyCursor applies a change of the cursor's record. A cursor says up to which slot the job's slots are decided.
-func (p *Planner) applyCursor(c job.Change) {
+func (p *Planner) applyCursor(c job.Change, now time.Time) {
 	j := p.job(c.Name)
 	p.wakeJoins(j)
+	next := job.ValueOf[job.Cursor](c)
+	ofNewTerm := next != nil && next.Term > p.term
+	if ofNewTerm {
+		p.term = next.Term
+	}
 	if j.cursor != nil && c.Rev <= j.cursor.Rev {
 		return
 	}
@@ -19,9 +28,32 @@ func (p *Planner) applyCursor(c job.Change) {
 	case c.Deleted():
 		j.cursor = nil
 		p.forgetJob(j)
+	case p.leading && !ofNewTerm && j.leaps(next, now):
+		known := *j.cursor
+		known.Rev = next.Rev
+		j.cursor, j.ensureTrouble().putAhead = &known, true
 	default:
-		j.cursor = j.withNext(j.furthest(job.ValueOf[job.Cursor](c)))
+		j.cursor = j.withNext(j.furthest(next))
 	}
+}
+
+// cursorAhead is how far in the future a cursor may be. Slots are decided up to a minute early.
+const cursorAhead = 5 * time.Minute
+
+// leaps reports whether c is in the future and the known cursor is not. If this planner leads, and c is not of a later term,
+// somebody wrote c by hand: a leader moves a cursor only to slots that it decides. No slot up to c has run yet.
+func (j *jobState) leaps(c *job.Cursor, now time.Time) bool {
+	return isKnown(j.cursor) && c.After.After(now.Add(cursorAhead)) && !j.cursor.After.After(now.Add(cursorAhead))
+}
+
+// putBack writes the known cursor over one that somebody put into the future by hand.
+func (p *Planner) putBack(j *jobState) *job.Decision {
+	if !j.trouble().putAhead || j.isStep() {
+		return nil
+	}
+	j.ensureTrouble().putAhead = false
+	at := p.position(j)
+	return &job.Decision{JobRev: j.def.Rev, Cursor: p.cursor(j, at, at.after)}
 }
 
 // withNext returns c with the next slot of this planner's schedule. The writer of c may have had other time zone rules or

@@ -18,6 +18,7 @@ type Planner struct {
 	unreadableWorkers map[*workerState]time.Time
 
 	leading    bool
+	term       int64         // the latest term of which a cursor is known
 	leadSince  time.Time     // no leader dispatched slots that were due before this time
 	seen       int64         // all changes up to this revision have been applied
 	feedLag    time.Duration // see SetFeedLag

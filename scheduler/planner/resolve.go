@@ -65,7 +65,7 @@ func (p *Planner) applyRefusal(j *jobState, d job.Decision, a job.Applied, now t
 	if a.Run != nil && a.Run.Rev > p.seen {
 		p.applyRun(a.Run.Job, a.Run.ID, a.Run, a.Run.Rev, now)
 	}
-	if a.Cursor != nil && a.Cursor.Rev > p.seen {
+	if a.Cursor != nil && a.Cursor.Rev > p.seen && !j.leaps(a.Cursor, now) { // the feed brings a cursor that leaps
 		j.cursor = j.furthest(a.Cursor)
 		j.ensureTrouble().unseen = a.Cursor.Rev
 	}
@@ -94,7 +94,7 @@ func (p *Planner) applyDeletions(j *jobState, d job.Decision, a job.Applied, now
 		p.applyRun(r.Job, r.ID, nil, r.Rev+1, now) // ignored if a later record is known
 	}
 	if c := d.Cursor; c != nil && c.Rev != 0 && a.Cursor == nil && !a.BadCursor {
-		p.applyCursor(job.Change{Kind: job.RecordCursor, Name: j.name, Rev: c.Rev + 1})
+		p.applyCursor(job.Change{Kind: job.RecordCursor, Name: j.name, Rev: c.Rev + 1}, now)
 	}
 }
 

@@ -31,6 +31,9 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	if j.when == nil || p.paused(j) {
 		return nil
 	}
+	if d := p.putBack(j); d != nil {
+		return d
+	}
 	if d := p.skipObsolete(j); d != nil {
 		return d
 	}

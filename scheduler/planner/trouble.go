@@ -12,6 +12,7 @@ type trouble struct {
 	taken        string       // id of a slot that already has a record
 	oversized    string       // id of a run that is too large for the store once it names a worker
 	unseen       int64        // revision of a cursor whose runs the feed may not have brought yet
+	putAhead     bool         // somebody put the cursor into the future by hand: the known one must be written again
 	unplaced     unplacedRuns // due runs without a worker at the last decision
 }
 
