@@ -2,3 +2,12 @@ package planner
 
 // Workers returns how many workers the planner knows.
 func (p *Planner) Workers() int { return len(p.workers) }
+
+// Visits returns how many runs of a job each decision about it visits, and how many are far in the future.
+func (p *Planner) Visits(name string) (near, far int) {
+	live := p.jobs[name].live
+	if live.far != nil {
+		far = live.far.here
+	}
+	return len(live.order), far
+}

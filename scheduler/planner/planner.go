@@ -72,7 +72,7 @@ func (p *Planner) Lead(now time.Time) {
 			j.throttle.queued, j.throttle.left = nil, nil
 			p.rebuildBreaker(j, now)
 		}
-		if len(j.live.order) > 0 || j.isStep() || p.backfills[j.name] != nil {
+		if len(j.live.byID) > 0 || j.isStep() || p.backfills[j.name] != nil {
 			p.markDirty(j)
 		}
 	}
@@ -162,6 +162,7 @@ func (p *Planner) decide(j *jobState, now time.Time) *job.Decision {
 		p.wakeAt(j, at)
 		return nil
 	}
+	p.approach(j, now)
 	list := deciders
 	if j.unreadable {
 		list = unreadableDeciders

@@ -11,7 +11,8 @@ import (
 // liveRuns are the runs of one job that have not ended.
 type liveRuns struct {
 	byID  map[string]*liveRun // nil until there is one
-	order []*liveRun          // by due time
+	order []*liveRun          // by due time; without those in far
+	far   *farRuns            // nil: there are none
 	begun int                 // how many of them have begun
 	bound int                 // how many of them only one worker may execute
 }
@@ -24,6 +25,7 @@ type liveRun struct {
 	number  int       // the latest attempt that has started
 	started time.Time // when it started
 	inEarly bool      // it is in Planner.early
+	far     bool      // it is in liveRuns.far
 
 	returned []string // workers that gave the present attempt back unstarted, the latest last
 }
@@ -107,13 +109,22 @@ func (s *liveRuns) get(id string) *job.Run {
 	return nil
 }
 
-// put adds the run, and replaces the one of the same id.
-func (s *liveRuns) put(r *liveRun) {
+// put adds the run at now, and replaces the one of the same id.
+func (s *liveRuns) put(r *liveRun, now time.Time) {
 	s.remove(r.ID)
 	if s.byID == nil {
 		s.byID = make(map[string]*liveRun, 1)
 	}
 	s.byID[r.ID] = r
+	if isFar(r.Run, now) {
+		s.putFar(r)
+		return
+	}
+	s.insert(r)
+}
+
+// insert adds a run to those that decisions visit.
+func (s *liveRuns) insert(r *liveRun) {
 	i, _ := slices.BinarySearchFunc(s.order, r, compareDue)
 	s.order = slices.Insert(s.order, i, r)
 	if r.begun() {
@@ -131,6 +142,10 @@ func (s *liveRuns) remove(id string) {
 		return
 	}
 	delete(s.byID, id)
+	if r.far {
+		s.removeFar(r)
+		return
+	}
 	if i, ok := slices.BinarySearchFunc(s.order, r, compareDue); ok {
 		s.order = slices.Delete(s.order, i, i+1)
 	}
