@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -84,7 +85,7 @@ func (c *logCore) level(e zapcore.Entry, fields []zapcore.Field) hclog.Level {
 		return base
 	case phase == closing:
 		return hclog.Debug
-	case noisy(e.Message, phase), aboutTime(e.Message) && took(fields) < slow:
+	case noisy(e.Message, phase), aboutTime(e.Message) && took(fields) < slow, isNew(fields):
 		return hclog.Debug
 	}
 	return base
@@ -121,6 +122,12 @@ func noisy(msg string, phase int32) bool {
 		return phase == starting // members start one after the other
 	}
 	return false
+}
+
+// isNew reports whether an error says only that the store is new and has no term yet. etcd tries again after some seconds.
+func isNew(fields []zapcore.Field) bool {
+	i := slices.IndexFunc(fields, isError)
+	return i >= 0 && strings.Contains(fields[i].Interface.(error).Error(), "missing term information")
 }
 
 // aboutTime reports whether msg is a warning that matters only if the duration in it is long.

@@ -30,6 +30,9 @@ func TestLogLevels(t *testing.T) {
 		{"very slow is", serving, slowApply(2 * time.Second), "[WARN]"},
 		{"waiting for others is normal at start", starting, publish, "[DEBUG]"},
 		{"and not later", serving, publish, "[WARN]"},
+		{"a new store has no term yet", serving, func(l *zap.Logger) {
+			l.Error("failed to update storage version", zap.Error(errors.New("cannot detect storage schema version: missing term information")))
+		}, "[DEBUG]"},
 		{"errors of closing are not news", closing, func(l *zap.Logger) { l.Error("m") }, "[DEBUG]"},
 		{"a panic always is", closing, func(l *zap.Logger) {
 			defer func() { _ = recover() }()
