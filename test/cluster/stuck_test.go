@@ -83,17 +83,17 @@ func playNode(cfg node.Config) error {
 }
 
 // TestStuckRun gives a run to a worker that neither ends it nor dies. The leader asks for its end, abandons the attempt, and
-// retries it.
+// retries it. The notifier gets one message about that.
 func TestStuckRun(t *testing.T) {
 	row(t)
 	t.Parallel()
-	ledger := NewLedger(t)
+	ledger, inbox := NewLedger(t), NewInbox(t)
 	c := Start(t, Config{
 		Binary: os.Args[0], Replicas: 1, Flags: idle,
 		Prepare: func(c *Cluster) { c.Replicas()[0].Env = append(c.Replicas()[0].Env, roleVariable+"=replica") },
 		Jobs: map[string]job.Spec{"stuck": {
 			Handler: "stuck", Timeout: job.Duration(4 * time.Second), KillGrace: job.Duration(time.Second),
-			Retry: &job.Retry{Max: 1, Min: job.Duration(time.Second)},
+			Retry: &job.Retry{Max: 1, Min: job.Duration(time.Second)}, Notify: inbox.NotifyOnce(),
 		}},
 	})
 	w := NewProcess(t, os.Args[0], "stuck")
@@ -127,5 +127,8 @@ func TestStuckRun(t *testing.T) {
 	c.Check(ledger.Effects, nil, nil)
 	if n := len(ledger.Effects()); n != 2 {
 		t.Errorf("executed %d times, want twice, the first time without an end", n)
+	}
+	if texts := inbox.Texts(); len(texts) != 1 || len(inbox.About("rota: a run of job stuck is stuck")) != 1 {
+		t.Errorf("%d messages, want one about the stuck run:\n%s", len(texts), strings.Join(texts, "\n\n"))
 	}
 }
