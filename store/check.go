@@ -91,6 +91,12 @@ func checkRun(r *job.Run, name string, rev int64) error {
 	if r.Job != jobName || r.ID != id {
 		return same("run", r.Name(), name)
 	}
+	r.Job, r.ID = jobName, id // they share the memory of the key
+	for _, reason := range []string{job.ReasonNotYet, job.ReasonNew, job.ReasonParents} {
+		if r.Reason == reason {
+			r.Reason = reason // shared by all runs: a million may wait
+		}
+	}
 	return nil
 }
 
