@@ -29,10 +29,14 @@ func (p *Planner) decideAllowed(j *jobState, s slot, now time.Time) *job.Decisio
 	return p.dispatch(j, s, now)
 }
 
-// queueFull decides a slot with MaxQueued waiting runs before it. A slot that the missed policy has accepted waits.
+// queueFull decides a slot with MaxQueued waiting runs before it. A slot that the missed policy has accepted waits. A waiting run
+// that can start goes first: it makes room, and must not wait while many slots are skipped one by one.
 func (p *Planner) queueFull(j *jobState, s slot, now time.Time) *job.Decision {
 	if s.missed {
 		return nil
+	}
+	if d := p.assign(j, now); d != nil {
+		return d
 	}
 	return p.skip(j, s, now, reasonQueueFull())
 }

@@ -94,7 +94,7 @@ func (c *caller) submit(ctx context.Context, d dice) error {
 		ID: fmt.Sprintf("call-%d", now.UnixNano()),
 	}
 	if d.chance(0.3) {
-		r.Kind, r.Reason, r.Due = job.KindDelayed, job.ReasonNotYet, now.Add(d.upTo(30*time.Second))
+		r.Kind, r.Reason, r.Due = job.KindDelayed, job.ReasonNotYet, now.Add(d.upTo(oneOf(d, 30*time.Second, 30*time.Second, 8*time.Minute)))
 	}
 	times := 1
 	if d.chance(0.4) {
