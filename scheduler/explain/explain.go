@@ -20,6 +20,7 @@ type Facts struct {
 	Events []job.Event // the events of the job
 	Leader string      // the leader's name, "" if there is none
 	Active []*job.Run  // runs of the job that have not ended
+	Before []*job.Run  // runs of the job with earlier slots, as far as the store still has them
 	Now    time.Time
 
 	// Parents are the parents of a step, with their runs of the slot. When is then the schedule of the workflow.

@@ -57,6 +57,14 @@ func slotRun(state job.State, change func(*job.Run)) func(*explain.Facts) {
 	}
 }
 
+// late is a run that was late. The run before it ended at a time.
+func late(before string) func(*explain.Facts) {
+	return func(f *explain.Facts) {
+		slotRun(job.Succeeded, func(r *job.Run) { ended("")(r); r.Late = true })(f)
+		f.Before = []*job.Run{{Job: "backup", ID: "a", Slot: at("01:30:00"), State: job.Succeeded, Finished: at(before)}}
+	}
+}
+
 func ended(reason string) func(*job.Run) {
 	return func(r *job.Run) { r.Started, r.Finished, r.Reason = at("02:30:00"), at("02:31:00"), reason }
 }
@@ -104,14 +112,20 @@ func TestExplain(t *testing.T) {
 			Its last attempt started 30s after it was due.`},
 		{"ran late", with(usual, slotRun(job.Succeeded, func(r *job.Run) { ended("")(r); r.Late = true })), "02:30:00", "ran late", `
 			It succeeded at 2026-11-21T02:31:00Z.
-			It is late: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is latest.`},
+			It was late: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is latest.`},
 		{"ran late, and by how much", with(usual, slotRun(job.Succeeded, func(r *job.Run) {
 			began("02:41:40", "02:41:40")(r)
 			r.Late, r.Attempt = true, 1
 		})), "02:30:00", "ran late", `
 			It succeeded at 2026-11-21T02:31:00Z.
-			It is late by 11m40s: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is latest.
+			It was late by 11m40s: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is latest.
 			Attempt 1 on worker w1 with token 41: succeeded.`},
+		{"ran late, and no earlier run was in the way", with(usual, late("02:29:59")), "02:30:00", "ran late", `
+			It succeeded at 2026-11-21T02:31:00Z.
+			It was late: no leader could dispatch it in time. The job's missed policy is latest.`},
+		{"ran late, behind an earlier run", with(usual, late("02:30:20")), "02:30:00", "ran late", `
+			It succeeded at 2026-11-21T02:31:00Z.
+			It was late: it waited behind run backup/a, which ended at 2026-11-21T02:30:20Z. The job's missed policy is latest.`},
 		{"failed, with the reason of each attempt", with(usual, slotRun(job.Failed, func(r *job.Run) {
 			ended("gave up after 1 retry")(r)
 			r.Attempts = []job.Attempt{

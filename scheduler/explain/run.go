@@ -57,8 +57,11 @@ func explainRun(f Facts, r *job.Run) Answer {
 		if late := lateBy(r); late >= time.Second && r.Attempt == 1 {
 			by = " by " + late.Round(time.Second).String()
 		}
-		add("It is late%s: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is %s.",
-			by, policy)
+		is := "is"
+		if r.State.Terminal() {
+			is = "was"
+		}
+		add("It %s late%s: %s. The job's missed policy is %s.", is, by, lateBecause(f, r), policy)
 		if r.State == job.Succeeded {
 			a.Verdict = verdictRanLate
 		}
@@ -69,6 +72,27 @@ func explainRun(f Facts, r *job.Run) Answer {
 		add("Attempt %d on worker %s with token %d: %s%s.", t.Number, t.Worker, t.Token, t.State, because(t.Reason))
 	}
 	return a
+}
+
+// lateBecause returns why a run is late. The record of the run does not say it, but the earlier runs show whether one was in the way.
+func lateBecause(f Facts, r *job.Run) string {
+	const nobody = "no leader could dispatch it in time"
+	if f.Job != nil && f.Job.Spec.Overlap == job.OverlapAllow {
+		return nobody
+	}
+	for _, b := range f.Before {
+		switch {
+		case b.State == job.Skipped || b.Kind == job.KindBackfill:
+		case b.Finished.IsZero():
+			return fmt.Sprintf("it waited behind run %s, which has not ended", b.Name())
+		case b.Finished.After(r.Due):
+			return fmt.Sprintf("it waited behind run %s, which ended at %s", b.Name(), stamp(b.Finished))
+		}
+	}
+	if len(f.Before) > 0 {
+		return nobody
+	}
+	return nobody + ", or it waited behind a late run"
 }
 
 // lateBy returns how late the last attempt started after its due time, by the leaders' clocks. It returns zero if that attempt

@@ -121,12 +121,12 @@ func agoText(d time.Duration) string {
 	return roughText(d) + " ago"
 }
 
-// roughText is a duration in its largest unit, for times that need no precision.
+// roughText is a duration in its largest unit of which there are at least two, for times that need no precision.
 func roughText(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
+	case d < 2*time.Hour:
 		return fmt.Sprintf("%d min", int(d.Minutes()))
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h", int(d.Hours()))

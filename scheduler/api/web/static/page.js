@@ -23,7 +23,7 @@ function wall(date, short) {
 function rough(ms) {
   const s = Math.floor(ms / 1000);
   if (s < 60) return s + ' s';
-  if (s < 3600) return Math.floor(s / 60) + ' min';
+  if (s < 7200) return Math.floor(s / 60) + ' min';
   if (s < 172800) return Math.floor(s / 3600) + ' h';
   return Math.floor(s / 86400) + ' d';
 }
