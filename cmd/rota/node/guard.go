@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/listeners"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/executor/dial"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/scheduler/kubeapi"
 )
 
 // openListeners starts the record of the addresses at which processes of the cluster listen.
@@ -23,6 +25,7 @@ func (n *Node) openListeners() {
 // peerAddresses returns the addresses at which etcd and the other processes of the cluster listen.
 func (n *Node) peerAddresses(ctx context.Context) ([]string, error) {
 	addrs := append(n.conn.Endpoints(), n.set.Etcd.Endpoints...)
+	addrs = append(addrs, memberURLs(n.set.Etcd.Embedded.Cluster)...)
 	if n.cfg.Role == WorkerOnly {
 		replicas, err := n.store.Replicas(ctx)
 		for _, r := range replicas {
@@ -39,6 +42,17 @@ func (n *Node) peerAddresses(ctx context.Context) ([]string, error) {
 	return addrs, nil
 }
 
+// memberURLs returns the URLs at which the members of an embedded cluster talk to each other. cluster has the form of
+// etcd.embedded.cluster.
+func memberURLs(cluster string) (urls []string) {
+	for part := range strings.SplitSeq(cluster, ",") {
+		if _, at, ok := strings.Cut(part, "="); ok {
+			urls = append(urls, strings.TrimSpace(at))
+		}
+	}
+	return urls
+}
+
 // reach returns a guard that allows the addresses that definitions may use from this machine.
 func (n *Node) reach(setting string, r config.Reach) *dial.Guard {
 	return dial.New(dial.Config{Setting: setting, Allow: r.Allow, Deny: r.Deny}, n.listeners.At)
@@ -46,14 +60,20 @@ func (n *Node) reach(setting string, r config.Reach) *dial.Guard {
 
 // references returns the policy of references that definitions may use on this machine. It excludes rota's own keys and data.
 func (n *Node) references(setting string, r config.Refs) *refs.Policy {
-	p := &refs.Policy{Setting: setting, Files: r.Files, Env: r.Env, Never: []string{n.set.Node.DataDir}}
+	p := &refs.Policy{Setting: setting, Files: r.Files, Env: r.Env}
 	for _, own := range []string{
-		n.set.HTTP.TLS.Key, n.set.HTTP.TLS.Cert, n.set.Etcd.TLS.Key, n.set.Etcd.TLS.Cert, n.set.Etcd.PasswordFile,
-		n.set.Etcd.Embedded.TLS.Key, n.set.Etcd.Embedded.TLS.Cert, n.set.Auth.File,
+		n.set.Node.DataDir, n.set.HTTP.TLS.Key, n.set.HTTP.TLS.Cert, n.set.HTTP.TLS.ClientCA, n.set.Auth.File,
+		n.set.Etcd.TLS.Key, n.set.Etcd.TLS.Cert, n.set.Etcd.TLS.CA, n.set.Etcd.PasswordFile,
+		n.set.Etcd.Embedded.TLS.Key, n.set.Etcd.Embedded.TLS.Cert, n.set.Etcd.Embedded.TLS.CA,
+		n.set.Auth.OIDC.ClientSecretFile, n.set.Auth.OIDC.CA, n.set.Worker.Kubernetes.Kubeconfig, kubeapi.Account,
 	} {
-		if own != "" {
-			p.Never = append(p.Never, own)
+		if own == "" {
+			continue
 		}
+		if absolute, err := filepath.Abs(own); err == nil { // definitions name absolute paths
+			own = absolute
+		}
+		p.Never = append(p.Never, own)
 	}
 	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" { // the credentials that systemd gives to this service alone
 		p.Files = append(p.Files, filepath.Join(dir, "*"))

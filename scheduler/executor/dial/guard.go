@@ -98,12 +98,17 @@ func never(addr netip.Addr) string {
 	return ""
 }
 
-// metadata are the addresses at which clouds give credentials to any process that requests them.
+// metadata are the addresses at which clouds give credentials to any process that requests them. Further ones are link-local.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"),
-	netip.MustParseAddr("fd00:ec2::254"),
-	netip.MustParseAddr("100.100.100.200"),
-	netip.MustParseAddr("192.0.0.192"),
+	netip.MustParseAddr("fd00:ec2::254"),      // AWS
+	netip.MustParseAddr("fd00:ec2::23"),       // AWS, for pods of EKS
+	netip.MustParseAddr("fd20:ce::254"),       // Google Cloud
+	netip.MustParseAddr("168.63.129.16"),      // Azure
+	netip.MustParseAddr("100.100.100.200"),    // Alibaba Cloud
+	netip.MustParseAddr("192.0.0.192"),        // Oracle Cloud
+	netip.MustParseAddr("fd00:c1::a9fe:a9fe"), // Oracle Cloud
+	netip.MustParseAddr("fd00:42::42"),        // Scaleway
 }
 
 // unroutable are prefixes that the kernel treats as this machine or as a whole network.

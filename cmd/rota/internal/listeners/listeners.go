@@ -73,6 +73,7 @@ func (l *Listeners) look(ctx context.Context, peers []string) {
 	for _, address := range l.cfg.Local {
 		for _, at := range resolve(ctx, address) {
 			k.ports[at.Port()] = true
+			k.targets[at] = true // an advertised address may lead here through a router
 		}
 	}
 	for _, address := range peers {

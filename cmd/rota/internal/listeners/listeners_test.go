@@ -14,7 +14,7 @@ import (
 func TestProcessesOfTheClusterAreKnown(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	l := listeners.New(listeners.Config{
-		Local: []string{"0.0.0.0:8470", "http://127.0.0.1:2379", "http://localhost:2380", "nonsense", "http://no-such-name.invalid:1"},
+		Local: []string{"0.0.0.0:8470", "192.0.2.5:8471", "http://127.0.0.1:2379", "http://localhost:2380", "nonsense", "http://no-such-name.invalid:1"},
 		Peers: func(context.Context) ([]string, error) {
 			select {
 			case asked <- struct{}{}:
@@ -25,7 +25,7 @@ func TestProcessesOfTheClusterAreKnown(t *testing.T) {
 		},
 	})
 	at := func(text string) bool { return l.At(netip.MustParseAddrPort(text)) }
-	for _, text := range []string{"127.0.0.1:8470", "[::1]:8470", "127.9.9.9:2379", "127.0.0.1:2380", "[::ffff:127.0.0.1]:8470"} {
+	for _, text := range []string{"127.0.0.1:8470", "[::1]:8470", "127.9.9.9:2379", "127.0.0.1:2380", "[::ffff:127.0.0.1]:8470", "192.0.2.5:8471"} {
 		if !at(text) {
 			t.Errorf("%s is not known before the first look at the cluster", text)
 		}
