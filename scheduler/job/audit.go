@@ -66,7 +66,7 @@ func (a *Author) Name() string {
 // Job returns the name of the job that the change concerns; empty if it concerns no single job.
 func (a *Audit) Job() string {
 	switch a.Kind {
-	case RecordJob:
+	case RecordJob, RecordBackfill:
 		return a.Object
 	case RecordRun:
 		name, _, _ := strings.Cut(a.Object, "/")

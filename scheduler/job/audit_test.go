@@ -55,6 +55,7 @@ func TestAnAuditRecordBelongsToAJob(t *testing.T) {
 	}{
 		{job.RecordJob, "backup", "backup"},
 		{job.RecordRun, "backup/2026-01-01T00:00:00Z", "backup"},
+		{job.RecordBackfill, "backup", "backup"},
 		{job.RecordLimit, "db", ""},
 		{job.RecordGate, "", ""},
 	} {

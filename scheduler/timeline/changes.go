@@ -23,12 +23,7 @@ func deedOf(a *job.Audit) (deed, of string) {
 	if strings.HasPrefix(a.Verb, "put-") && a.Before == 0 {
 		deed = strings.Replace(deed, "changed", "created", 1)
 	}
-	if a.Kind == job.RecordBackfill {
-		of = a.Object
-	} else {
-		of = a.Job()
-	}
-	return strings.TrimSpace(deed + " " + a.Object), of
+	return strings.TrimSpace(deed + " " + a.Object), a.Job()
 }
 
 // pauses reports whether a change is a pause. The record of a job has the reason of the one that lasts.
