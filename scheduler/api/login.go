@@ -90,10 +90,21 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		s.showLogin(w, http.StatusOK, v)
 	case r.Method != http.MethodGet || strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch"):
 		w.WriteHeader(http.StatusNoContent) // only a visit by a person uses the code
+	case fromElsewhere(r):
+		s.refused(RefusedOrigin)
+		s.showLogin(w, http.StatusForbidden, loginView{Next: next, Problem: "Another site has opened this link. If it is yours, " +
+			"copy it into the address bar."})
 	default:
 		key, err := s.cfg.Sessions.Redeem(r.Context(), auth.Key(code))
 		s.begin(w, r, next, key, err)
 	}
+}
+
+// fromElsewhere reports whether a page of another site, or of another port of this host, leads the browser here. Such a page could
+// sign the browser in as somebody else, who would then see what the person does.
+func fromElsewhere(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "cross-site" || site == "same-site"
 }
 
 // loginByToken signs the browser in by the token of the form.

@@ -153,7 +153,12 @@ func TestALinkSignsABrowserInOnce(t *testing.T) {
 	if res := browse(t, "HEAD", srv.URL+path, nil); len(res.Cookies()) != 0 {
 		t.Errorf("HEAD signs in: %v", res.Header)
 	}
-	res := browse(t, "GET", srv.URL+path, nil)
+	for _, site := range []string{"cross-site", "same-site"} { // a page could sign the browser in as somebody else
+		if res := browse(t, "GET", srv.URL+path, nil, "Sec-Fetch-Site", site); res.StatusCode != http.StatusForbidden || len(res.Cookies()) != 0 {
+			t.Errorf("a link on a page of another site (%s): got %d, %v, want 403 and no cookie", site, res.StatusCode, res.Header)
+		}
+	}
+	res := browse(t, "GET", srv.URL+path, nil, "Sec-Fetch-Site", "none")
 	if res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/" || len(res.Cookies()) != 1 {
 		t.Fatalf("got %d, %v, want a cookie", res.StatusCode, res.Header)
 	}
