@@ -128,7 +128,7 @@ func (s *Server) takeBody(next http.Handler) http.Handler {
 		switch {
 		case err == nil:
 			_ = control.SetReadDeadline(time.Time{}) // in the other cases the deadline stays: net/http must not wait for the rest
-			r.Body = io.NopCloser(bytes.NewReader(b))
+			r.Body = readBody{bytes.NewReader(b), b}
 			next.ServeHTTP(w, r)
 		case errors.As(err, &large):
 			writeProblem(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", large.Limit))

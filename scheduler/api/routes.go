@@ -53,12 +53,12 @@ func (s *Server) routes() http.Handler {
 	}
 
 	handleV1 := showEmptyKey(s.knownPaths(v1))
-	interfaces := s.sameSite(s.limited(s.bounded(s.takeBody(handleV1))))
+	interfaces := s.sameSite(s.limited(s.bounded(s.takeBody(s.singleFields(handleV1)))))
 	others := s.sameSite(s.limited(s.takeBody(s.knownPaths(root))))
 	if s.cfg.Page != nil && s.back.Replica != nil {
 		s.page = s.signedIn(s.cfg.Page(&operations{s, handleV1}))
 	}
-	return showSocket(s.recoverPanics(s.knownHost(s.authenticate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {
 			w.Header().Set("Cache-Control", "no-store")
 			s.sayAge(w)
@@ -67,7 +67,8 @@ func (s *Server) routes() http.Handler {
 			return
 		}
 		others.ServeHTTP(w, r)
-	})))))
+	})
+	return showSocket(s.recoverPanics(s.knownHost(s.singleHeaders(s.authenticate(all)))))
 }
 
 // knownPaths answers with a problem if mux does not have the path or the method of a request.

@@ -1,0 +1,131 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// singles are the headers of which rota reads one value. If a request had two, a proxy or a log could read the other one. Package
+// webhook refuses those of deliveries itself.
+var singles = map[string]bool{
+	"Authorization": true, "Content-Type": true, keyHeader: true, "If-Match": true, "If-None-Match": true, "Last-Event-Id": true,
+	"Origin": true, "Sec-Fetch-Site": true, ByHeader: true, NodeHeader: true,
+}
+
+// singleHeaders refuses requests with two values of a header that has one.
+func (s *Server) singleHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, values := range r.Header {
+			if len(values) > 1 && singles[name] {
+				s.leaveBody(w, r)
+				writeProblem(w, http.StatusBadRequest, fmt.Sprintf("the request has the header %s %d times: send it once", name, len(values)))
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// readBody is the body of a request that takeBody has read.
+type readBody struct {
+	*bytes.Reader
+	text []byte
+}
+
+// Close implements io.Closer.
+func (readBody) Close() error { return nil }
+
+// singleFields refuses a body in which an object has a field twice. Package json would take the last one without a word. The
+// editor of definitions reports this itself, and deliveries of hooks may have any form.
+func (s *Server) singleFields(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b, ok := r.Body.(readBody); ok && r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, "/v1/hooks/") {
+			if field := repeated(b.text); field != "" {
+				writeProblem(w, http.StatusUnprocessableEntity, fmt.Sprintf("body.%s is given twice: remove one of the two", field))
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// payloadField is the field whose value belongs to the client alone. Nothing in it counts.
+const payloadField = "payload"
+
+// repeated returns the path of a field that an object of a JSON text has twice; "" if there is none, or if the text is no JSON.
+// Fields of the request itself count as equal without regard to case, because package json accepts any case.
+func repeated(text []byte) string {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var open []opened
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		top := len(open) - 1
+		switch {
+		case token == json.Delim('}') || token == json.Delim(']'):
+			open = open[:top]
+			continue
+		case top >= 0 && open[top].keys != nil && !open[top].valued:
+			name, _ := token.(string) // the decoder refuses any other key
+			if open[top].has(name, top == 0) {
+				return fieldPath(open[:top], name)
+			}
+			open[top].name, open[top].valued = name, true
+			if top == 0 && fold(name) == payloadField {
+				var skipped json.RawMessage
+				if dec.Decode(&skipped) != nil {
+					return ""
+				}
+				open[top].valued = false
+			}
+			continue
+		case top >= 0:
+			open[top].valued = false
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, opened{keys: map[string]bool{}})
+		case json.Delim('['):
+			open = append(open, opened{})
+		}
+	}
+}
+
+// opened is an object or a list whose end has not been read.
+type opened struct {
+	keys   map[string]bool // the names that it has; nil for a list
+	name   string          // the latest one
+	valued bool            // the value of name comes next
+}
+
+// has adds a name, and reports whether the object had it already.
+func (o *opened) has(name string, anyCase bool) bool {
+	if anyCase {
+		name = fold(name)
+	}
+	if o.keys[name] {
+		return true
+	}
+	o.keys[name] = true
+	return false
+}
+
+// fold returns a text that is equal for all names that package json takes for one field.
+func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
+
+// fieldPath returns the names that lead to a field.
+func fieldPath(open []opened, name string) string {
+	var steps []string
+	for _, o := range open {
+		if o.keys != nil {
+			steps = append(steps, o.name)
+		}
+	}
+	return strings.Join(append(steps, name), ".")
+}

@@ -1,0 +1,72 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A header that has one value is refused if there are two. Otherwise two programs on the way could read different ones.
+func TestAHeaderIsSentOnce(t *testing.T) {
+	f := newFake()
+	srv := serve(t, f.backend())
+	for _, name := range []string{
+		"Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Origin", "Sec-Fetch-Site",
+		"Rota-By", "Rota-Node",
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/v1/jobs/report/runs", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Add(name, "one")
+		req.Header.Add(name, "two")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusBadRequest || len(f.runs) > 0 {
+			t.Errorf("two values of %s: got %d and %d runs, want 400 and none", name, res.StatusCode, len(f.runs))
+		}
+	}
+	if a := ask(t, srv, "POST", "/v1/jobs/report/runs", "{}", "Content-Type", "application/json", "Idempotency-Key", "one"); a.status != 201 {
+		t.Errorf("one value: got %d %s", a.status, a.text)
+	}
+}
+
+func TestAFieldIsGivenOnce(t *testing.T) {
+	f := newFake()
+	srv := serve(t, f.backend())
+	for _, tt := range []struct {
+		path, body, field string // field is that of the refusal; empty: accepted
+	}{
+		{"/v1/jobs/report/runs", `{"payload":{"a":1,"a":2},"key":"k"}`, ""},
+		{"/v1/jobs/report/runs", `{"payload":[{"key":1},{"key":2}],"key":"l","params":{}}`, ""},
+		{"/v1/jobs/report/runs", `{"payload":1,"payload":2}`, "body.payload"},
+		{"/v1/jobs/report/runs", `{"payload":1,"p\u0061yload":2}`, "body.payload"},
+		{"/v1/jobs/report/runs", `{"key":"a","KEY":"b"}`, "body.KEY"},
+		{"/v1/jobs/report/runs", "{\"key\":\"a\",\"\u212aey\":\"b\"}", "body.\u212aey"},
+		{"/v1/jobs/report/runs", `{"params":{"day":"1","day":"2"}}`, "body.params.day"},
+		{"/v1/runs", `{"shell":"true","env":{"A":"1","a":"2"}}`, ""},
+		{"/v1/runs", `{"shell":"true","env":{"A":"1","A":"2"}}`, "body.env.A"},
+		{"/v1/runs", `{"shell":"true","shell":"id"}`, "body.shell"},
+		{"/v1/tokens", strings.Replace(newToken, `"principal"`, `"ID":"../jobs/x","principal"`, 1), "body.ID"},
+		{"/v1/jobs/report/pause", `{"reason":"a","reason":"b"}`, "body.reason"},
+	} {
+		before := f.rev
+		a := ask(t, srv, "POST", tt.path, tt.body, "Content-Type", "application/json")
+		switch {
+		case tt.field == "" && a.status >= 300:
+			t.Errorf("%s: got %d %s", tt.body, a.status, a.text)
+		case tt.field != "" && (a.status != http.StatusUnprocessableEntity || !strings.Contains(a.problem(t).Detail, tt.field+" is given twice")):
+			t.Errorf("%s: got %d %s, want 422 about %s", tt.body, a.status, a.text, tt.field)
+		case tt.field != "" && (f.rev != before || len(f.tokens) > 0):
+			t.Errorf("%s: the refused request changed something", tt.body)
+		}
+	}
+	// The editor of definitions reports this itself, with the field.
+	if a := ask(t, srv, "PUT", "/v1/jobs/new", `{"shell":"true","shell":"id"}`, "Content-Type", "application/json"); a.status != 422 ||
+		!strings.Contains(a.text, "duplicate key") {
+		t.Errorf("a definition: got %d %s", a.status, a.text)
+	}
+}
