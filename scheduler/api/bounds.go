@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -17,36 +18,72 @@ const (
 	maxStreams = 1000
 	// maxPages is the same for the streams of open pages, which share their work.
 	maxPages = 2000
+	// clientStreams and clientPages are how many of these one client may have, so that others find a place.
+	clientStreams = maxStreams / 4
+	clientPages   = maxPages / 2
 )
 
-// bounded limits the lists and streams that are served at the same time, because they take much memory. It answers 503 with
-// Retry-After beyond the limits. All other requests pass.
+// places limits the answers of one kind that are sent at the same time.
+type places struct {
+	what     string        // the kind, for refusals
+	free     chan struct{} // holds a token for each answer that is being sent
+	client   int           // the largest number for one client; 0: no such limit
+	patience time.Duration // for a place
+
+	mu sync.Mutex
+	of map[string]int // guarded by mu: the number for each client that has any
+}
+
+func newPlaces(what string, all, client int, patience time.Duration) *places {
+	return &places{what: what, free: make(chan struct{}, all), client: client, patience: patience, of: map[string]int{}}
+}
+
+// bounded limits the lists and streams that are served at the same time, because they take much memory. Beyond the limits, it
+// answers with Retry-After: 429 if the client has too many itself, and 503 if all clients together have. All other requests pass.
 func (s *Server) bounded(next http.Handler) http.Handler {
-	lists, streams, pages := make(chan struct{}, maxLists), make(chan struct{}, maxStreams), make(chan struct{}, maxPages)
+	lists := newPlaces("lists", maxLists, 0, listPatience)
+	streams := newPlaces("streams", maxStreams, clientStreams, 0)
+	pages := newPlaces("open pages", maxPages, clientPages, 0)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		places, patience, what := chan struct{}(nil), time.Duration(0), ""
+		var p *places
 		switch {
 		case r.Method != http.MethodGet:
 		case isList(r.URL.Path):
-			places, patience, what = lists, listPatience, "lists"
+			p = lists
 		case r.URL.Path == "/v1/live":
-			places, what = pages, "open pages"
+			p = pages
 		case isStream(r.URL.Path):
-			places, what = streams, "streams"
+			p = streams
 		}
-		if places == nil {
+		if p == nil {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if !take(r, places, patience) {
-			w.Header().Set("Retry-After", retryAfter)
-			writeProblem(w, http.StatusServiceUnavailable,
-				fmt.Sprintf("this replica answers %d %s already: try again, or ask another replica", cap(places), what))
+		client := clientOf(r)
+		if proven(r.Context()).Peer() {
+			client = "" // it asks for many clients
+		}
+		if !p.enter(client) {
+			s.tooMany(w, http.StatusTooManyRequests,
+				fmt.Sprintf("this client has %d %s from this replica already: close some, or ask another replica", p.client, p.what))
 			return
 		}
-		defer func() { <-places }()
+		defer p.leave(client)
+		if !p.take(r) {
+			s.tooMany(w, http.StatusServiceUnavailable,
+				fmt.Sprintf("this replica answers %d %s already: try again, or ask another replica", cap(p.free), p.what))
+			return
+		}
+		defer func() { <-p.free }()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// tooMany refuses a request beyond a bound.
+func (s *Server) tooMany(w http.ResponseWriter, status int, detail string) {
+	s.refused(RefusedBusy)
+	w.Header().Set("Retry-After", retryAfter)
+	writeProblem(w, status, detail)
 }
 
 func isList(path string) bool {
@@ -61,17 +98,36 @@ func isStream(path string) bool {
 	return path == "/v1/events" || strings.HasPrefix(path, "/v1/runs/") && strings.HasSuffix(path, "/logs")
 }
 
-// take takes a place, and reports whether it got one. It waits for at most patience, and only until the client disconnects.
-func take(r *http.Request, places chan struct{}, patience time.Duration) bool {
+// enter counts an answer to a client. It returns false if the client has too many. "" stands for a client without a limit.
+func (p *places) enter(client string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.client > 0 && client != "" && p.of[client] >= p.client {
+		return false
+	}
+	p.of[client]++
+	return true
+}
+
+func (p *places) leave(client string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of[client]--; p.of[client] == 0 {
+		delete(p.of, client)
+	}
+}
+
+// take takes a place, and reports whether it got one. It waits for the patience at most, and only until the client disconnects.
+func (p *places) take(r *http.Request) bool {
 	select {
-	case places <- struct{}{}:
+	case p.free <- struct{}{}:
 		return true
 	default:
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(p.patience)
 	defer timer.Stop()
 	select {
-	case places <- struct{}{}:
+	case p.free <- struct{}{}:
 		return true
 	case <-timer.C:
 	case <-r.Context().Done():

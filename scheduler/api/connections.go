@@ -15,15 +15,16 @@ const maxConnections = 4096
 // is idle, it closes the new one. So clients cannot use up the descriptors that the worker and the store need, and probes still
 // get an answer.
 type connections struct {
-	limit int
+	limit  int
+	refuse func() // called for each connection that is closed because none is idle
 
 	mu     sync.Mutex
 	open   map[net.Conn]*queue.Element // guarded by mu; maps an idle connection to its element in idlers, and a busy one to nil
 	idlers *queue.List                 // guarded by mu; the longest idle first
 }
 
-func newConnections(limit int) *connections {
-	return &connections{limit: limit, open: map[net.Conn]*queue.Element{}, idlers: queue.New()}
+func newConnections(limit int, refuse func()) *connections {
+	return &connections{limit: limit, refuse: refuse, open: map[net.Conn]*queue.Element{}, idlers: queue.New()}
 }
 
 // connectionLimit is a quarter of the descriptors that this process may have, and at most maxConnections.
@@ -45,6 +46,7 @@ func (c *connections) state(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew, http.StateIdle:
 		if state == http.StateNew && len(c.open) >= c.limit && !c.makeRoomLocked() {
+			c.refuse()
 			_ = conn.Close()
 			return
 		}

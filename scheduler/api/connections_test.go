@@ -21,7 +21,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 			<-hold
 		}
 	}))
-	srv.Config.ConnState = newConnections(3).state
+	srv.Config.ConnState = newConnections(3, func() {}).state
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.Start()
 	t.Cleanup(srv.Close)

@@ -61,6 +61,7 @@ const (
 	RefusedHost     = "host"     // the header Host has a foreign name
 	RefusedOrigin   = "origin"   // a page of another site
 	RefusedRate     = "rate"     // too many changes by one client
+	RefusedBusy     = "busy"     // too many lists, streams or connections
 )
 
 // refused counts a refused request.

@@ -94,7 +94,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, sockets ...net.List
 		TLSConfig:         s.cfg.TLS,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		ConnState:         newConnections(connectionLimit()).state,
+		ConnState:         newConnections(connectionLimit(), func() { s.refused(RefusedBusy) }).state,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnContext:       withPeer,

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+// One client must not take the places of all others.
+func TestStreamsAreLimitedByClient(t *testing.T) {
+	refused := 0
+	cfg := DefaultConfig()
+	cfg.Refused = func(reason string) {
+		if reason == RefusedBusy {
+			refused++
+		}
+	}
+	s := New(cfg, Backend{}, hclog.NewNullLogger())
+	began, end := make(chan struct{}), make(chan struct{})
+	handler := s.bounded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		began <- struct{}{}
+		<-end
+	}))
+	var open sync.WaitGroup
+	ask := func(path, address string, c auth.Caller, held bool) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), provenKey{}, c), http.MethodGet, path, nil)
+		r.RemoteAddr = address + ":1234"
+		w := httptest.NewRecorder()
+		if !held {
+			handler.ServeHTTP(w, r)
+			return w
+		}
+		open.Go(func() { handler.ServeHTTP(w, r) })
+		<-began
+		return w
+	}
+	nobody, peer := auth.Caller{}, auth.Caller{Identity: auth.Identity{Principal: "replica/q1", Method: auth.ByCluster}}
+	for range clientStreams {
+		ask("/v1/events", "10.0.0.1", nobody, true)
+	}
+	if w := ask("/v1/runs/a/1/logs", "10.0.0.1", nobody, false); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || refused != 1 {
+		t.Errorf("one stream more: got %d, %v, counted %d; want 429 with Retry-After", w.Code, w.Header(), refused)
+	}
+	ask("/v1/events", "10.0.0.2", nobody, true) // another client
+	for range clientStreams + 1 {               // a process of the cluster asks for many clients
+		ask("/v1/events", "10.0.0.3", peer, true)
+	}
+	close(end)
+	open.Wait()
+	end = make(chan struct{})
+	ask("/v1/events", "10.0.0.1", nobody, true)
+	close(end)
+	open.Wait()
+}
+
+func TestAConnectionWithoutRoomIsCounted(t *testing.T) {
+	refused := 0
+	c := newConnections(1, func() { refused++ })
+	busy, late := pipe(t), pipe(t)
+	c.state(busy, http.StateNew)
+	c.state(busy, http.StateActive)
+	c.state(late, http.StateNew)
+	if _, err := late.Write([]byte("x")); err == nil || refused != 1 {
+		t.Errorf("a connection beside a busy one: open %v, counted %d", err == nil, refused)
+	}
+}
+
+// pipe returns one end of a connection.
+func pipe(t *testing.T) net.Conn {
+	t.Helper()
+	one, other := net.Pipe()
+	t.Cleanup(func() { _, _ = one.Close(), other.Close() })
+	return one
+}
