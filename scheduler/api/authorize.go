@@ -161,6 +161,23 @@ func (s *Server) sees(ctx context.Context) func(name string) bool {
 	return func(name string) bool { return c.Sees(s.object(name)) }
 }
 
+type visibleKey struct{}
+
+// Visible returns a function that reports whether the client of a change may see a job; nil if it may see all jobs. A Backend
+// refuses other jobs as if they did not exist, and names none of them.
+func Visible(ctx context.Context) func(name string) bool {
+	sees, _ := ctx.Value(visibleKey{}).(func(name string) bool)
+	return sees
+}
+
+// withVisible returns a context from which Visible gets what the client may see.
+func (s *Server) withVisible(ctx context.Context) context.Context {
+	if sees := s.sees(ctx); sees != nil {
+		return context.WithValue(ctx, visibleKey{}, sees)
+	}
+	return ctx
+}
+
 // requireForSpec returns an error if the caller lacks the right for a definition. It checks both the new action and labels, and
 // those that the definition replaces. Otherwise a caller could take over a command by a change of its job, or give a job
 // to another team. A nil text stands for the removal of the job.
@@ -169,7 +186,7 @@ func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawM
 		Command, Shell json.RawMessage
 		Container      json.RawMessage
 		Kubernetes     json.RawMessage
-		Notify         json.RawMessage
+		Notify, Ping   json.RawMessage
 		Labels         map[string]labelValue
 	}
 	_ = json.Unmarshal(text, &next) // the Backend reports mistakes
@@ -195,10 +212,22 @@ func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawM
 		s.countRefusal(status)
 		return huma.NewError(status, detail)
 	}
-	if len(next.Notify) > 0 && next.Notify[0] == '{' { // it has URLs, to which the leader sends
+	if len(next.Notify) > 0 && next.Notify[0] == '{' || newPing(next.Ping, current.Spec) { // URLs, to which the leader sends
 		return s.require(ctx, auth.Admin, "")
 	}
 	return nil
+}
+
+// newPing reports whether a definition has a ping that differs from that of the present definition. before may be nil.
+func newPing(text json.RawMessage, before *job.Spec) bool {
+	var next job.Ping
+	switch {
+	case len(text) == 0 || string(text) == "null":
+		return false
+	case json.Unmarshal(text, &next.URL) != nil && json.Unmarshal(text, &next) != nil:
+		return true // the Backend reports the mistake
+	}
+	return before == nil || before.Ping == nil || *before.Ping != next
 }
 
 // labelValue is the value of a label in a request. A number or true stands for its text, as in job files.
@@ -219,75 +248,4 @@ func (v *labelValue) UnmarshalJSON(b []byte) error {
 // executes reports whether a job executes programs. It returns true for an unreadable job, which may do so.
 func executes(spec *job.Spec) bool {
 	return spec == nil || spec.RunsProgram()
-}
-
-// masked replaces values that may be secrets, if the caller has no right to define the job.
-func (s *Server) masked(ctx context.Context, name string, from *job.Spec) *job.Spec {
-	if from == nil || s.cfg.Observe || proven(ctx).May(auth.Define, s.object(name)) {
-		return from
-	}
-	spec := *from
-	spec.Env = maskValues(spec.Env)
-	if spec.HTTP != nil {
-		h := *spec.HTTP
-		h.Headers = maskValues(h.Headers)
-		spec.HTTP = &h
-	}
-	if len(spec.Notify) > 0 {
-		notify := make(job.Notify, len(spec.Notify))
-		for name, n := range spec.Notify {
-			n.URL = Mask
-			notify[name] = n
-		}
-		spec.Notify = notify
-	}
-	return &spec
-}
-
-// maskEvent masks the definition in an event, in the same way as the answers about single records.
-func (s *Server) maskEvent(ctx context.Context, e *Event) {
-	if s.cfg.Observe || proven(ctx).May(auth.Define, auth.Object{}) || len(e.Value) == 0 {
-		return
-	}
-	var shown any
-	switch e.Kind {
-	case KindJob:
-		var v JobView
-		if json.Unmarshal(e.Value, &v) == nil {
-			v.Spec = s.masked(ctx, v.Name, v.Spec)
-			shown = v
-		}
-	case KindRun:
-		var v RunView
-		if json.Unmarshal(e.Value, &v) == nil {
-			shown = s.maskedRun(ctx, v)
-		}
-	case KindAudit:
-		var v AuditView
-		if json.Unmarshal(e.Value, &v) == nil {
-			v.Audit = s.maskedAudit(ctx, v.Audit)
-			shown = v
-		}
-	default:
-		return
-	}
-	text, err := json.Marshal(shown)
-	if err != nil || shown == nil {
-		text = nil // no value is better than an unmasked one
-	}
-	e.Value = text
-}
-
-// Mask stands in answers for a value that the caller may not see.
-const Mask = "***"
-
-func maskValues(values map[string]string) map[string]string {
-	if len(values) == 0 {
-		return values
-	}
-	shown := make(map[string]string, len(values))
-	for name := range values {
-		shown[name] = Mask
-	}
-	return shown
 }

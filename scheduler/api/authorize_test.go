@@ -113,6 +113,7 @@ var operations = []struct {
 	{"DELETE", "/v1/jobs/JOB-shell", "", auth.AuthorCommand, false},
 	{"POST", "/v1/runs", `{"shell":"id"}`, auth.AuthorCommand, true},
 	{"PUT", "/v1/jobs/JOB-http", `{"every":"1h","http":{"url":"http://x/"},"notify":{"x":{"url":"generic://host/"}}}`, auth.Administrator, true},
+	{"PUT", "/v1/jobs/JOB-http", `{"every":"1h","http":{"url":"http://x/"},"ping":"https://host/"}`, auth.Administrator, true},
 	{"PUT", "/v1/limits/db", `{"concurrent":4}`, auth.Administrator, true},
 	{"DELETE", "/v1/limits/db", "", auth.Administrator, true},
 	{"GET", "/v1/tokens", "", auth.Administrator, true},

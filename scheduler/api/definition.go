@@ -76,6 +76,7 @@ func define[V view[V]](s *Server, doc huma.API, d definition) {
 			if err := s.requireForSpec(ctx, in.name, nil); err != nil {
 				return nil, err
 			}
+			ctx = s.withVisible(ctx)
 		}
 		return nil, s.notWritten(ctx, d.kind, in.name, pre, s.back.Replica.Delete(ctx, d.kind, in.name, pre, caller(ctx)))
 	})
@@ -100,6 +101,7 @@ func put[V view[V]](ctx context.Context, s *Server, d definition, in *putDefinit
 		if err := s.requireForSpec(ctx, in.name, in.Body); err != nil {
 			return nil, err
 		}
+		ctx = s.withVisible(ctx)
 	}
 	view, created, err := s.back.Replica.Put(ctx, d.kind, in.name, in.Body, pre, caller(ctx))
 	if err != nil {

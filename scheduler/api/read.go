@@ -63,7 +63,11 @@ func onlyVisible(v ClusterView, sees func(job string) bool) ClusterView {
 		v.Replicas[i].FilesNote = ""
 	}
 	v.Attention = slices.DeleteFunc(slices.Clone(v.Attention), func(i attention.Item) bool {
-		return i.Kind == attention.Quarantined || i.Kind == attention.Files || i.Job != "" && !sees(i.Job)
+		switch i.Kind {
+		case attention.Quarantined, attention.Files, attention.AuthFile:
+			return true
+		}
+		return i.Job != "" && !sees(i.Job)
 	})
 	return v
 }

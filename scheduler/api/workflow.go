@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -99,7 +101,8 @@ func (s *Server) readWorkflowRuns(ctx context.Context, in *struct {
 	return &body[WorkflowRunsView]{v}, nil
 }
 
-// requireBehind returns an error unless the caller may operate every step behind a job.
+// requireBehind returns an error unless the caller may operate every step behind a job. It names no step that the caller cannot
+// see.
 func (s *Server) requireBehind(ctx context.Context, name string) error {
 	v, err := s.back.Replica.Workflow(ctx, name, "")
 	if err != nil {
@@ -109,8 +112,14 @@ func (s *Server) requireBehind(ctx context.Context, name string) error {
 		if !step.Behind {
 			continue
 		}
-		if err := s.require(ctx, auth.Operate, step.Job); err != nil {
-			return err
+		switch status, detail := s.decide(ctx, auth.Operate, step.Job); status {
+		case 0:
+		case http.StatusNotFound:
+			s.countRefusal(status)
+			return huma.Error403Forbidden(fmt.Sprintf("job %s starts steps that your role does not cover: run the job alone", name))
+		default:
+			s.countRefusal(status)
+			return huma.NewError(status, detail)
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ type Problem struct {
 	Slots  bool   // it is about jobs without parents that have different slots
 	Text   string
 	Hint   string
+	Names  string // the jobs that Text names, with spaces between them; "": only the parent
 }
 
 // Check returns the mistakes in the workflows of definitions: cycles, parents that do not exist, and jobs without parents in one
@@ -26,10 +27,7 @@ func Check(specs map[string]*job.Spec) (problems []Problem) {
 		after := specs[name].After
 		for i, a := range after {
 			if _, exists := specs[a.Job]; !exists {
-				problems = append(
-					problems,
-					Problem{name, i, false, "parent \"" + a.Job + "\" is not defined", "define the job, or remove it from after"},
-				)
+				problems = append(problems, Undefined(name, i, a.Job))
 			}
 		}
 		if cycle := g.Cycle(name); cycle != nil && !inCycle[name] {
@@ -39,6 +37,7 @@ func Check(specs map[string]*job.Spec) (problems []Problem) {
 			i := slices.IndexFunc(after, func(a job.After) bool { return a.Job == cycle[1] })
 			problems = append(problems, Problem{
 				name, i, false, "after makes a cycle: " + strings.Join(cycle, " after "), "remove one of these from after",
+				strings.Join(cycle, " "),
 			})
 		}
 		if len(after) > 0 && !checked[name] {
@@ -46,6 +45,13 @@ func Check(specs map[string]*job.Spec) (problems []Problem) {
 		}
 	}
 	return problems
+}
+
+// Undefined returns the mistake of a job whose parent with an index does not exist.
+func Undefined(name string, index int, parent string) Problem {
+	return Problem{
+		Job: name, Parent: index, Text: "parent \"" + parent + "\" is not defined", Hint: "define the job, or remove it from after",
+	}
 }
 
 // Inherit returns the overlap policy of a step that names none: allow if all jobs without parents in its workflow allow overlaps,
@@ -86,6 +92,7 @@ func differentSlots(g Graph, specs map[string]*job.Spec, name string, checked ma
 		return []Problem{{
 			join, i, true, "jobs " + roots[0] + " and " + other + " start one workflow, but differ in " + key,
 			"write the same " + key + " in both, or remove one of them from the workflow",
+			roots[0] + " " + other,
 		}}
 	}
 	return nil

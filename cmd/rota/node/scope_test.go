@@ -91,6 +91,9 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 		}
 		do("POST", "/v1/jobs/"+scope+"-second/pause", `{"reason":"holiday"}`)
 	}
+	do("PUT", "/v1/jobs/in-root", `{"shell":"true"}`)
+	do("PUT", "/v1/jobs/out-child", `{"shell":"true","after":["in-root"]}`)
+	do("PUT", "/v1/jobs/out-hooked", `{"shell":"true","hooks":{"release":{"secret":"${env:ROTA_SECRET_HOOK}"}}}`)
 	var run struct {
 		Runs []struct{ ID, State string }
 	}
@@ -139,11 +142,37 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 	if named < 15 {
 		t.Errorf("%d answers name these jobs to an administrator, so the test sees little", named)
 	}
+
+	// Refusals of changes name no other job either. A job with outputs of a parent must not be put behind a job out of scope.
+	do("PUT", "/v1/jobs/in-last", `{"shell":"true","after":["out-child"]}`)
+	for _, o := range []struct{ method, path, body, says string }{
+		{"DELETE", "/v1/jobs/in-root", "", "named by a job that your role does not cover"},
+		{"PUT", "/v1/jobs/in-root", `{"shell":"true","after":["in-last"]}`, "the job does not fit into its workflow"},
+		{"PUT", "/v1/jobs/in-new", `{"shell":"true","hooks":{"release":{"secret":"${env:ROTA_SECRET_HOOK}"}}}`,
+			"a job that your role does not cover has a hook of this name"},
+		{"POST", "/v1/jobs/in-root/runs", `{"workflow":true}`, "steps that your role does not cover"},
+	} {
+		status, text := ask(o.method, o.path, o.body, tokens["some"])
+		if status < 400 || !strings.Contains(text, o.says) || leak(text) != "" {
+			t.Errorf("%s %s %s: got %d %s, want a refusal that says %q and names no other job", o.method, o.path, o.body, status, text, o.says)
+		}
+	}
+	behind := func(parent string) (int, string) {
+		status, text := ask("PUT", "/v1/jobs/in-new", `{"shell":"true","after":["in-first","`+parent+`"]}`, tokens["some"])
+		return status, strings.ReplaceAll(text, parent, "PARENT")
+	}
+	status, text := behind("out-first")
+	if absent, unknown := behind("out-no-job"); status != 422 || absent != status || text != unknown {
+		t.Errorf("a parent out of scope: got %d %s, want the same as for a job that does not exist: %d %s", status, text, absent, unknown)
+	}
+	if status, text := ask("PUT", "/v1/jobs/in-last", `{"shell":"false","after":["out-child"]}`, tokens["some"]); status != 200 {
+		t.Errorf("a parent that the job has already: got %d %s", status, text)
+	}
 }
 
 // leak returns the text around a name that only jobs out of scope have; empty if there is none.
 func leak(text string) string {
-	for _, name := range []string{"out-fails", "out-holds", "out-asks", "out-first", "out-alien", "out-second"} {
+	for _, name := range []string{"out-fails", "out-holds", "out-asks", "out-first", "out-alien", "out-second", "out-child", "out-hooked"} {
 		if i := strings.Index(text, name); i >= 0 {
 			return text[max(0, i-200):min(len(text), i+100)]
 		}

@@ -137,7 +137,7 @@ func (d *definitions[T]) put(
 func (d *definitions[T]) remove(ctx context.Context, name string, pre api.Precondition) error {
 	if d.user != nil {
 		if user := d.user(name); user != "" {
-			return &api.Refusal{Reason: fmt.Sprintf("%s %s is named by job %s: remove it there first", d.kind, name, user)}
+			return &api.Refusal{Reason: fmt.Sprintf("%s %s is named by %s: remove it there first", d.kind, name, otherJob(ctx, user))}
 		}
 	}
 	_, err := store.Edit(ctx,
@@ -188,7 +188,7 @@ func (d *definitions[T]) editable(ctx context.Context, name string, pre api.Prec
 func (b *Backend) parseJob(ctx context.Context, name string, text []byte) (define[job.Job], error) {
 	spec, err := b.parseSpec(ctx, name, text)
 	if err == nil {
-		err = cmp.Or(b.checkWorkflow(name, &spec), b.checkHooks(name, &spec))
+		err = cmp.Or(b.checkParents(ctx, name, &spec), b.checkWorkflow(ctx, name, &spec), b.checkHooks(ctx, name, &spec))
 	}
 	return func(cur *job.Job, origin job.Origin, now time.Time) (job.Job, bool) {
 		return job.Define(cur, name, spec, origin, now)
@@ -222,6 +222,14 @@ func (b *Backend) userOfLimit(name string) string {
 		}
 	}
 	return ""
+}
+
+// otherJob names a job in an answer. If the client may not see the job, it learns no name.
+func otherJob(ctx context.Context, name string) string {
+	if visible := api.Visible(ctx); visible != nil && !visible(name) {
+		return "a job that your role does not cover"
+	}
+	return "job " + name
 }
 
 // refused converts the mistakes in a request into the error that clients get. It returns other errors unchanged.

@@ -83,12 +83,12 @@ func (b *Backend) hook(ctx context.Context, name string) (of string, h job.Hook,
 }
 
 // checkHooks returns an error if another job has a hook of the same name.
-func (b *Backend) checkHooks(name string, spec *job.Spec) error {
+func (b *Backend) checkHooks(ctx context.Context, name string, spec *job.Spec) error {
 	for _, hook := range slices.Sorted(maps.Keys(spec.Hooks)) {
 		for _, other := range b.mirror.HookJobs(hook) {
 			if other != name {
 				return &api.Invalid{Errors: []api.FieldError{{
-					Field: "hooks." + hook, Message: fmt.Sprintf("job %s has a hook of this name: choose another name", other),
+					Field: "hooks." + hook, Message: otherJob(ctx, other) + " has a hook of this name: choose another name",
 				}}}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -24,7 +25,7 @@ func (b *Backend) specs() map[string]*job.Spec {
 // checkWorkflow refuses a definition that would break a workflow. Mistakes that the store contains already do not count. A job
 // without parents may get other slots than its companions: they change one after the other, and until then the steps behind them
 // are skipped with a reason.
-func (b *Backend) checkWorkflow(name string, spec *job.Spec) error {
+func (b *Backend) checkWorkflow(ctx context.Context, name string, spec *job.Spec) error {
 	specs := b.specs()
 	if !spec.Step() && len(workflow.Of(specs).Behind(name)) == 0 {
 		return nil
@@ -34,17 +35,50 @@ func (b *Backend) checkWorkflow(name string, spec *job.Spec) error {
 	invalid := &api.Invalid{}
 	for _, p := range workflow.Check(specs) {
 		if p.Job == name || !p.Slots && !slices.Contains(known, p) {
-			field := "after"
-			if p.Job == name && len(spec.After) > 1 {
-				field = fmt.Sprintf("after[%d]", p.Parent)
-			}
-			invalid.Errors = append(invalid.Errors, api.FieldError{Field: field, Message: p.Text + " (" + p.Hint + ")"})
+			invalid.Errors = append(invalid.Errors, inField(ctx, name, spec, p))
 		}
 	}
 	if len(invalid.Errors) > 0 {
 		return invalid
 	}
 	return nil
+}
+
+// checkParents refuses parents that the client may not see, as if they did not exist. A step gets the outputs of its parents.
+// Parents that the job has already may stay.
+func (b *Backend) checkParents(ctx context.Context, name string, spec *job.Spec) error {
+	visible := api.Visible(ctx)
+	if visible == nil {
+		return nil
+	}
+	var before []job.After
+	if j, known := b.mirror.Job(name); known {
+		before = j.Spec.After
+	}
+	invalid := &api.Invalid{}
+	for i, a := range spec.After {
+		if !visible(a.Job) && !slices.ContainsFunc(before, func(had job.After) bool { return had.Job == a.Job }) {
+			invalid.Errors = append(invalid.Errors, inField(ctx, name, spec, workflow.Undefined(name, i, a.Job)))
+		}
+	}
+	if len(invalid.Errors) > 0 {
+		return invalid
+	}
+	return nil
+}
+
+// inField returns a problem as a mistake in a field of the definition of a job. A client that may not see all jobs of the problem
+// learns no names.
+func inField(ctx context.Context, name string, spec *job.Spec, p workflow.Problem) api.FieldError {
+	e := api.FieldError{Field: "after", Message: p.Text + " (" + p.Hint + ")"}
+	if p.Job == name && len(spec.After) > 1 {
+		e.Field = fmt.Sprintf("after[%d]", p.Parent)
+	}
+	visible := api.Visible(ctx)
+	if visible != nil && slices.ContainsFunc(strings.Fields(p.Names), func(name string) bool { return !visible(name) }) {
+		e.Message = "the job does not fit into its workflow, which has jobs that your role does not cover (ask an administrator)"
+	}
+	return e
 }
 
 // stepBehind returns the name of a step that follows a job; empty if none does.
