@@ -127,7 +127,8 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	q.Visible = s.selects(s.sees(ctx), selected)
+	sees := s.sees(ctx)
+	q.Visible = s.selects(sees, selected)
 	if q.States, err = states(in.State); err != nil {
 		return nil, err
 	}
@@ -143,7 +144,11 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 	}
 	// A deleted job may still have runs. So only an empty answer can mean that the name is wrong.
 	if len(runs) == 0 && q.Job != "" && q.Job != job.AdHoc {
-		if _, err := s.back.Replica.Job(ctx, q.Job); err != nil {
+		_, err := s.back.Replica.Job(ctx, q.Job)
+		if err == nil && sees != nil && !sees(q.Job) {
+			err = job.ErrNotFound // an empty list would reveal that the job exists
+		}
+		if err != nil {
 			return nil, s.notFound(ctx, KindJob, q.Job, err)
 		}
 	}

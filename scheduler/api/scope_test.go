@@ -3,6 +3,7 @@ package api_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -29,6 +30,28 @@ func TestEventsOfReplicasNameNoJobsOutOfScope(t *testing.T) {
 		text := streamed(t, srv.URL+"/v1/events?after=1&kind=replica", token)
 		if !strings.Contains(text, `"name":"q1"`) || strings.Contains(text, "out-http") != named {
 			t.Errorf("named %v: got %q", named, text)
+		}
+	}
+}
+
+// A job out of scope and a job that does not exist get the same answers.
+func TestAJobOutOfScopeDoesNotExist(t *testing.T) {
+	b := &bearer{}
+	header := []string{"Authorization", "Bearer " + b.give(t, auth.Operator, "in-*")}
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
+	for _, o := range [][2]string{
+		{"GET", "/v1/runs?job=JOB"}, {"GET", "/v1/audit?job=JOB"}, {"GET", "/v1/timeline?job=JOB"}, {"GET", "/v1/jobs/JOB"},
+		{"GET", "/v1/jobs/JOB/backfill"}, {"GET", "/v1/runs/JOB/r"}, {"POST", "/v1/jobs/JOB/runs"}, {"POST", "/v1/jobs/JOB/pause"},
+		{"DELETE", "/v1/jobs/JOB"}, {"POST", "/v1/runs/JOB/r/retry"},
+	} {
+		said := map[string]string{}
+		for _, name := range []string{"out-shell", "out-nothing"} {
+			a := ask(t, srv, o[0], strings.ReplaceAll(o[1], "JOB", name), "", header...)
+			detail, _, _ := strings.Cut(strings.ReplaceAll(a.text, name, "JOB"), ", did you mean") // of a job in scope
+			said[name] = fmt.Sprint(a.status, strings.TrimSuffix(detail, "\"}\n"))
+		}
+		if said["out-shell"] != said["out-nothing"] {
+			t.Errorf("%s %s: got %s, want %s", o[0], o[1], said["out-shell"], said["out-nothing"])
 		}
 	}
 }
