@@ -152,8 +152,13 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 	_ = json.NewEncoder(w).Encode(huma.NewError(status, detail))
 }
 
-// maxDetails is how many field errors the detail of a problem contains.
-const maxDetails = 3
+const (
+	// maxDetails is how many field errors the detail of a problem contains.
+	maxDetails = 3
+	// maxErrors is how many field errors a problem has. A body can have a hundred thousand unknown fields, and the search for a
+	// suggestion takes a tenth of a millisecond for each.
+	maxErrors = 20
+)
 
 // readableProblems copies the field errors of huma into the detail of the problem, with suggestions for unknown fields. It
 // removes the values of a body, because they may be secrets.
@@ -164,7 +169,8 @@ func readableProblems(properties func() []string) huma.Transformer {
 			return v, nil
 		}
 		var lines []string
-		generic := strings.HasPrefix(p.Detail, "validation failed")
+		found, generic := len(p.Errors), strings.HasPrefix(p.Detail, "validation failed")
+		p.Errors = p.Errors[:min(found, maxErrors)]
 		for _, e := range p.Errors {
 			switch e.Value.(type) {
 			case string, float64, int64, bool:
@@ -187,7 +193,7 @@ func readableProblems(properties func() []string) huma.Transformer {
 			lines = append(lines, e.Location+": "+e.Message)
 		}
 		if generic {
-			if extra := len(lines) - maxDetails; extra > 0 {
+			if extra := found - maxDetails; extra > 0 {
 				lines = append(lines[:maxDetails], fmt.Sprintf("and %d more", extra))
 			}
 			p.Detail = strings.Join(lines, "; ")

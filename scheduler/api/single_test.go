@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A header that has one value is refused if there are two. Otherwise two programs on the way could read different ones.
@@ -31,6 +33,23 @@ func TestAHeaderIsSentOnce(t *testing.T) {
 	}
 	if a := ask(t, srv, "POST", "/v1/jobs/report/runs", "{}", "Content-Type", "application/json", "Idempotency-Key", "one"); a.status != 201 {
 		t.Errorf("one value: got %d %s", a.status, a.text)
+	}
+}
+
+// A body of 1 MiB has room for many mistakes. The answer names some of them, and takes little time.
+func TestManyMistakesAreNamedInPart(t *testing.T) {
+	var body strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&body, `"unknown%d":1,`, i)
+	}
+	began := time.Now()
+	a := ask(t, serve(t, newFake().backend()), "POST", "/v1/jobs/report/runs", "{"+body.String()+`"key":"k"}`, "Content-Type", "application/json")
+	p := a.problem(t)
+	if a.status != 422 || len(p.Errors) != 20 || !strings.Contains(p.Detail, "unknown field") || !strings.Contains(p.Detail, "and 49997 more") {
+		t.Errorf("got %d, %d errors and %q", a.status, len(p.Errors), p.Detail)
+	}
+	if took := time.Since(began); took > 10*time.Second { // without the bound it takes minutes
+		t.Errorf("the answer took %v", took)
 	}
 }
 
