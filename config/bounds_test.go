@@ -145,3 +145,16 @@ func TestSizeOfAJobIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// A stranger may send a definition with a hundred thousand unknown keys. The search for what was meant must not keep a core busy.
+func TestMistakesOfARequestAreBounded(t *testing.T) {
+	var text strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&text, `"unknown%d":1,`, i)
+	}
+	_, err := ParseJob("a", []byte("{"+text.String()+`"shell":"true"}`), nil)
+	var mistakes Errors
+	if !errors.As(err, &mistakes) || len(mistakes) != 21 || !strings.Contains(mistakes[20].Msg, "more than 20 mistakes") {
+		t.Errorf("got %d mistakes, want 20 and a note", len(mistakes))
+	}
+}

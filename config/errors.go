@@ -83,6 +83,7 @@ type collector struct {
 	seen    map[Error]bool
 	found   int // number of all mistakes, including those that were not kept
 	dropped bool
+	most    int // how many are kept; 0: maxErrors
 }
 
 func (c *collector) add(e *Error) {
@@ -102,7 +103,7 @@ func (c *collector) add(e *Error) {
 
 // full reports whether the collector can keep no more mistakes. If so, it also records that there is at least one more.
 func (c *collector) full() bool {
-	full := len(c.errs) >= maxErrors
+	full := len(c.errs) >= cmp.Or(c.most, maxErrors)
 	c.dropped = c.dropped || full
 	return full
 }
@@ -124,7 +125,7 @@ func (c *collector) err() error {
 	})
 	if c.dropped {
 		last := c.errs[len(c.errs)-1]
-		msg := fmt.Sprintf("more than %d mistakes: the others are not shown", maxErrors)
+		msg := fmt.Sprintf("more than %d mistakes: the others are not shown", cmp.Or(c.most, maxErrors))
 		return append(c.errs, &Error{File: last.File, Msg: msg, Hint: "mend these first"})
 	}
 	return c.errs

@@ -41,9 +41,12 @@ func ParseLimit(name string, text []byte) (job.LimitSpec, error) {
 	return set.Limits[name].Spec, nil
 }
 
+// maxRequestErrors is how many mistakes of one request are kept. The search for what was meant takes time for each.
+const maxRequestErrors = 20
+
 func parseRequest(text []byte, exists Exists, read func(l *loader, r *reader, root *yaml.Node)) (*Set, error) {
 	l := newLoader()
-	l.exists = exists
+	l.exists, l.c.most = exists, maxRequestErrors
 	// In a file, a job is two levels below the top.
 	p := jsonParser{dec: json.NewDecoder(bytes.NewReader(text)), places: []place{{}}, levels: maxDepth - 2}
 	p.dec.UseNumber()

@@ -101,11 +101,16 @@ func problem(err error, conditional bool) error {
 	case errors.As(err, &status):
 		return err
 	case errors.As(err, &invalid):
-		details := make([]error, len(invalid.Errors))
-		for i, f := range invalid.Errors {
+		shown := Invalid{invalid.Errors[:min(len(invalid.Errors), maxErrors)]}
+		details := make([]error, len(shown.Errors))
+		for i, f := range shown.Errors {
 			details[i] = &huma.ErrorDetail{Location: strings.TrimSuffix("body."+f.Field, "."), Message: f.Message}
 		}
-		return huma.Error422UnprocessableEntity(invalid.Error(), details...)
+		text := shown.Error()
+		if extra := len(invalid.Errors) - maxErrors; extra > 0 {
+			text += fmt.Sprintf("; and %d more", extra)
+		}
+		return huma.Error422UnprocessableEntity(text, details...)
 	case errors.As(err, &refusal):
 		return huma.Error409Conflict(refusal.Reason)
 	case errors.As(err, &delivery):
@@ -157,7 +162,7 @@ const (
 	maxDetails = 3
 	// maxErrors is how many field errors a problem has. A body can have a hundred thousand unknown fields, and the search for a
 	// suggestion takes a tenth of a millisecond for each.
-	maxErrors = 20
+	maxErrors = 25
 )
 
 // readableProblems copies the field errors of huma into the detail of the problem, with suggestions for unknown fields. It

@@ -78,10 +78,21 @@ func performEdit(s *site, r *http.Request, f *form) (string, error) {
 	return link + "?done=saved", err
 }
 
+// maxKeys is how many keys the text of a definition may have. Package yaml compares each key of a mapping with each other one.
+const maxKeys = 2000
+
 // specOf reads the definition of one job. It may have the form of a job file with one job.
 func specOf(text string) (map[string]any, error) {
+	var doc yaml.Node
 	var spec map[string]any
-	if err := yaml.Unmarshal([]byte(text), &spec); err != nil {
+	err := yaml.Unmarshal([]byte(text), &doc)
+	if n := keysOf(&doc); err == nil && n > maxKeys {
+		return nil, fmt.Errorf("this has %d keys: a job has at most %d here", n, maxKeys)
+	}
+	if err == nil {
+		err = doc.Decode(&spec)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("this is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	jobs, ok := spec["jobs"].(map[string]any)
@@ -97,6 +108,18 @@ func specOf(text string) (map[string]any, error) {
 		}
 	}
 	return spec, nil
+}
+
+// keysOf counts the keys of all mappings in a node.
+func keysOf(n *yaml.Node) int {
+	keys := 0
+	if n.Kind == yaml.MappingNode {
+		keys = len(n.Content) / 2
+	}
+	for _, child := range n.Content {
+		keys += keysOf(child)
+	}
+	return keys
 }
 
 func prepareLimit(s *site, r *http.Request, f *form) error {

@@ -1,0 +1,46 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A form may have 1 MiB. To read its definition must take little time, whatever it has.
+func TestHostileDefinitionsAreReadInTime(t *testing.T) {
+	keys := func(format string) string {
+		var b strings.Builder
+		for i := range 50_000 {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := range 9 {
+		bomb += fmt.Sprintf("%c: &%c [*%c, *%[3]c, *%[3]c, *%[3]c, *%[3]c, *%[3]c, *%[3]c, *%[3]c, *%[3]c]\n", 'b'+i, 'b'+i, 'a'+i)
+	}
+	for name, tt := range map[string]struct{ text, want string }{
+		"many keys":       {keys("k%d: 1\n"), "at most 2000"},
+		"many keys below": {"env:\n" + keys("  k%d: 1\n"), "at most 2000"},
+		"many aliases":    {"a: &a {x: 1}\n" + keys("k%d: *a\n"), "at most 2000"},
+		"nested aliases":  {bomb, "not YAML"},
+		"deep lists":      {"a: " + strings.Repeat("[", 100_000), "not YAML"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			if _, err := specOf(tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %.200v, want an error that says %q", err, tt.want)
+			}
+			if took := time.Since(began); took > 10*time.Second { // without the bound, many keys take minutes
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+	if spec, err := specOf("jobs: {a: &a {shell: 'true'}}"); err != nil || spec["shell"] != "true" {
+		t.Errorf("a job file with one job: got %v, %v", spec, err)
+	}
+	if spec, err := specOf(""); err != nil || len(spec) != 0 {
+		t.Errorf("no text: got %v, %v", spec, err)
+	}
+}
