@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
-	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
@@ -55,20 +53,13 @@ type Tokens interface {
 // certificates prove a principal.
 const tokensOutage = 10 * time.Minute
 
-// fileState is equal for two polls if the file has not changed between them.
-type fileState struct {
-	modified time.Time
-	size     int64
-	err      string
-}
-
 // Open reads the file. Call Run to follow its changes.
 func Open(path string, now func() time.Time, log hclog.Logger) (*Authenticator, error) {
 	a := &Authenticator{
 		path: path, now: now, log: log, state: stateOf(path), sessions: newSessions(now),
 		codes: rate.NewLimiter(codesPerSecond, codesPerSecond),
 	}
-	file, err := config.LoadAuth(path)
+	file, err := load(path)
 	if err != nil {
 		return nil, fmt.Errorf("read auth.file: %w", err)
 	}
@@ -124,7 +115,7 @@ func (a *Authenticator) Run(ctx context.Context) error {
 }
 
 func (a *Authenticator) reload() {
-	file, err := config.LoadAuth(a.path)
+	file, err := load(a.path)
 	if err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		wrong := &Mistake{Text: first, Since: a.now().UTC()}
@@ -138,14 +129,6 @@ func (a *Authenticator) reload() {
 	a.known.Store(a.directory(file))
 	a.mistake.Store(nil)
 	a.log.Info("auth.file was read", "path", a.path, "tokens", len(file.Tokens), "bindings", len(file.Bindings))
-}
-
-func stateOf(path string) fileState {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fileState{err: err.Error()}
-	}
-	return fileState{modified: info.ModTime(), size: info.Size()}
 }
 
 var errTwo = errors.New("the request proves two different principals")

@@ -53,6 +53,44 @@ func entry(s auth.Secret, principal, role string) string {
 	return fmt.Sprintf("  - {id: %s, sha256: %s, principal: %s, role: %s}\n", s.ID, s.Hash(), principal, role)
 }
 
+// A user of the machine who can write the file could give itself every role.
+func TestAFileOfEverybodyIsRefused(t *testing.T) {
+	path, s := filepath.Join(t.TempDir(), "auth.yaml"), secret(t)
+	if err := os.WriteFile(path, []byte("tokens:\n"+entry(s, "alice", "admin")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := authn.Open(path, time.Now, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	chmod := func(mode os.FileMode, wrong bool) {
+		t.Helper()
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(10 * time.Second); (a.Mistake() != nil) != wrong; time.Sleep(time.Millisecond) { // polls another goroutine
+			if time.Now().After(deadline) {
+				t.Fatalf("with the mode %v: mistake %v", mode, a.Mistake())
+			}
+		}
+		if c, err := a.Authenticate(request(t, s.Text(), "")); err != nil || c.Principal != "alice" {
+			t.Errorf("with the mode %v, the last good version is not in force: %v, %v", mode, c, err)
+		}
+	}
+	chmod(0o666, true)
+	if _, err := authn.Open(path, time.Now, hclog.NewNullLogger()); err == nil {
+		t.Error("a process starts with the file")
+	}
+	chmod(0o644, false)
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // refusals counts the lines of a log that report a bad auth.file.
 type refusals struct{ atomic.Int64 }
 
