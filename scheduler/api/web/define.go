@@ -92,6 +92,9 @@ func specOf(text string) (map[string]any, error) {
 	if err == nil {
 		err = doc.Decode(&spec)
 	}
+	if room := api.MaxBody; err == nil && !fits(spec, &room) {
+		return nil, fmt.Errorf("this is larger than %d bytes", api.MaxBody)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("this is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
@@ -108,6 +111,34 @@ func specOf(text string) (map[string]any, error) {
 		}
 	}
 	return spec, nil
+}
+
+// fits takes the size of a value from room, in bytes, and reports whether the room is enough. Aliases make a short text large.
+func fits(value any, room *int) bool {
+	*room--
+	switch v := value.(type) {
+	case string:
+		*room -= len(v)
+	case []any:
+		for i := range v {
+			if !fits(v[i], room) {
+				return false
+			}
+		}
+	case map[string]any:
+		for name := range v {
+			if !fits(name, room) || !fits(v[name], room) {
+				return false
+			}
+		}
+	case map[any]any:
+		for name := range v {
+			if !fits(name, room) || !fits(v[name], room) {
+				return false
+			}
+		}
+	}
+	return *room >= 0
 }
 
 // keysOf counts the keys of all mappings in a node.

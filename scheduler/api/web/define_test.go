@@ -21,11 +21,12 @@ func TestHostileDefinitionsAreReadInTime(t *testing.T) {
 		bomb += fmt.Sprintf("%c: &%c [*%c, *%[3]c, *%[3]c, *%[3]c, *%[3]c, *%[3]c, *%[3]c, *%[3]c, *%[3]c]\n", 'b'+i, 'b'+i, 'a'+i)
 	}
 	for name, tt := range map[string]struct{ text, want string }{
-		"many keys":       {keys("k%d: 1\n"), "at most 2000"},
-		"many keys below": {"env:\n" + keys("  k%d: 1\n"), "at most 2000"},
-		"many aliases":    {"a: &a {x: 1}\n" + keys("k%d: *a\n"), "at most 2000"},
-		"nested aliases":  {bomb, "not YAML"},
-		"deep lists":      {"a: " + strings.Repeat("[", 100_000), "not YAML"},
+		"many keys":           {keys("k%d: 1\n"), "at most 2000"},
+		"many keys below":     {"env:\n" + keys("  k%d: 1\n"), "at most 2000"},
+		"many aliases":        {"a: &a {x: 1}\n" + keys("k%d: *a\n"), "at most 2000"},
+		"nested aliases":      {bomb, "not YAML"},
+		"a large text, often": {"a: &a " + strings.Repeat("x", 10_000) + "\nb: [" + strings.Repeat("*a, ", 50_000) + "]", "larger than"},
+		"deep lists":          {"a: " + strings.Repeat("[", 100_000), "not YAML"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
