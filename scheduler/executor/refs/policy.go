@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -49,6 +50,16 @@ func (p *Policy) file(name string) (string, error) {
 		return "", &RefusedError{"file is not in " + p.Setting + ".files"}
 	}
 	return target, nil
+}
+
+// opened reports whether f is the file at the path that the policy allows. Between the decision and the opening, a link may have
+// taken the place of the file or of a directory. Only Linux says where an open file is; elsewhere opened returns true.
+func (p *Policy) opened(f *os.File, path string) bool {
+	if p == nil {
+		return true
+	}
+	at, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	return err != nil || at == path
 }
 
 // within reports whether file is own, is below own, or is another name of own.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // maxFile is the largest file that a reference may name, in bytes.
@@ -135,7 +136,7 @@ func (r *Resolver) readFile(name string) (string, error) {
 	}
 	var f *os.File
 	if err == nil {
-		f, err = os.Open(path)
+		f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe may have taken its place
 	}
 	if err != nil {
 		if pe, ok := errors.AsType[*fs.PathError](err); ok {
@@ -144,6 +145,9 @@ func (r *Resolver) readFile(name string) (string, error) {
 		return "", fmt.Errorf("on this worker: %w", err)
 	}
 	defer f.Close()
+	if !r.Policy.opened(f, path) {
+		return "", errors.New("file was replaced while it was opened")
+	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return "", errors.New("file cannot be read")
