@@ -73,8 +73,8 @@ func (a *Authenticator) UseStore(s Store) {
 	a.sessions.store = s
 }
 
-// find returns the session with a key.
-func (s *sessions) find(ctx context.Context, key auth.Key) (auth.Session, error) {
+// find returns the session with a key. right is the corrected time, which records have; the own clock measures spans.
+func (s *sessions) find(ctx context.Context, key auth.Key, right time.Time) (auth.Session, error) {
 	id, ok := key.Hash()
 	if !ok {
 		return auth.Session{}, auth.ErrSession
@@ -104,8 +104,8 @@ func (s *sessions) find(ctx context.Context, key auth.Key) (auth.Session, error)
 		return auth.Session{}, fmt.Errorf("find session: %w", err)
 	}
 	s.remember(id, &knownSession{found, now})
-	if now.Sub(found.Used) >= auth.TouchEvery && !found.Expired(now) {
-		_ = from.TouchSession(ctx, id, found, now) // if it fails, the next request tries again
+	if right.Sub(found.Used) >= auth.TouchEvery && !found.Expired(right) {
+		_ = from.TouchSession(ctx, id, found, right) // if it fails, the next request tries again
 	}
 	return found.Session, nil
 }
@@ -137,14 +137,14 @@ func (s *sessions) opened() (Store, error) {
 // SignIn begins a session of a caller and returns its key.
 func (a *Authenticator) SignIn(ctx context.Context, c auth.Caller) (auth.Key, error) {
 	return a.begin(func(s Store, id string) error {
-		return s.PutSession(ctx, id, auth.NewSession(c, a.now(), auth.SessionLife))
+		return s.PutSession(ctx, id, auth.NewSession(c, a.corrected(), auth.SessionLife))
 	})
 }
 
 // Code returns a one-time code, with which a browser can begin a session of a caller.
 func (a *Authenticator) Code(ctx context.Context, c auth.Caller) (auth.Key, error) {
 	return a.begin(func(s Store, id string) error {
-		return s.PutCode(ctx, id, auth.NewSession(c, a.now(), auth.CodeLife))
+		return s.PutCode(ctx, id, auth.NewSession(c, a.corrected(), auth.CodeLife))
 	})
 }
 
@@ -155,7 +155,7 @@ func (a *Authenticator) Redeem(ctx context.Context, code auth.Key) (auth.Key, er
 		return "", auth.ErrCode
 	}
 	return a.begin(func(s Store, id string) error {
-		err := s.RedeemCode(ctx, from, id, func(v auth.Session) auth.Session { return v.Begin(a.now()) })
+		err := s.RedeemCode(ctx, from, id, func(v auth.Session) auth.Session { return v.Begin(a.corrected()) })
 		if errors.Is(err, job.ErrNotFound) {
 			return auth.ErrCode
 		}
@@ -195,7 +195,7 @@ func (a *Authenticator) bySession(r *http.Request, key auth.Key) (auth.Caller, e
 	if key == "" {
 		return auth.Caller{}, nil
 	}
-	s, err := a.sessions.find(r.Context(), key)
+	s, err := a.sessions.find(r.Context(), key, a.corrected())
 	if err != nil {
 		return auth.Caller{}, err
 	}

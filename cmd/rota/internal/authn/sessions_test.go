@@ -138,6 +138,37 @@ func TestASessionEndsByItsAgeAndWhenNobodyUsesIt(t *testing.T) {
 	}
 }
 
+// The clock of one replica is an hour ahead. A session that it begins, or whose use it records, must not live longer for that.
+func TestAWrongClockDoesNotKeepASessionAlive(t *testing.T) {
+	a, b := replicas(t)
+	a.UseStore(a.store)
+	b.UseStore(b.store)
+	a.advance(time.Hour)
+	a.UseClock(func(now time.Time) time.Time { return now.Add(-time.Hour) })
+	key, err := a.SignIn(t.Context(), bob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		a.advance(10 * time.Minute)
+		b.advance(10 * time.Minute)
+		if !a.knows(t, key) {
+			t.Fatal("the session has ended too early")
+		}
+	}
+	b.advance(auth.SessionIdle + time.Minute)
+	if b.knows(t, key) {
+		t.Error("nobody has used the session, and it counts")
+	}
+	if key, err = a.SignIn(t.Context(), bob); err != nil {
+		t.Fatal(err)
+	}
+	b.advance(-auth.SessionIdle - time.Minute)
+	if !b.knows(t, key) {
+		t.Error("a new session does not count at the other replica")
+	}
+}
+
 func TestWithoutTheStoreOnlyKnownSessionsCount(t *testing.T) {
 	a, b := replicas(t)
 	a.UseStore(a.store)
