@@ -47,7 +47,7 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var p *places
 		switch {
-		case r.Method != http.MethodGet:
+		case r.Method != http.MethodGet && r.Method != http.MethodHead: // the operations of GET also answer HEAD
 		case isList(r.URL.Path):
 			p = lists
 		case r.URL.Path == "/v1/live":

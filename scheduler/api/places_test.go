@@ -48,6 +48,12 @@ func TestStreamsAreLimitedByClient(t *testing.T) {
 	if w := ask("/v1/runs/a/1/logs", "10.0.0.1", nobody, false); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || refused != 1 {
 		t.Errorf("one stream more: got %d, %v, counted %d; want 429 with Retry-After", w.Code, w.Header(), refused)
 	}
+	head := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), provenKey{}, nobody), http.MethodHead, "/v1/events", nil)
+	r.RemoteAddr = "10.0.0.1:1"
+	if handler.ServeHTTP(head, r); head.Code != http.StatusTooManyRequests {
+		t.Errorf("a stream of HEAD more: got %d, want 429", head.Code)
+	}
 	ask("/v1/events", "10.0.0.2", nobody, true) // another client
 	for range clientStreams + 1 {               // a process of the cluster asks for many clients
 		ask("/v1/events", "10.0.0.3", peer, true)
