@@ -86,9 +86,11 @@ func (s *Server) tooMany(w http.ResponseWriter, status int, detail string) {
 	writeProblem(w, status, detail)
 }
 
+// isList reports whether the answer to a path may be long, or needs a walk over many records.
 func isList(path string) bool {
 	switch path {
-	case "/v1/jobs", "/v1/runs", "/v1/cluster", "/v1/limits", "/v1/workers":
+	case "/v1/jobs", "/v1/runs", "/v1/cluster", "/v1/limits", "/v1/workers", "/v1/tokens",
+		"/v1/audit", "/v1/timeline", "/v1/incident", "/v1/gantt", "/v1/load", "/v1/backfills":
 		return true
 	}
 	return false

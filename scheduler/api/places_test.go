@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -65,6 +67,33 @@ func TestStreamsAreLimitedByClient(t *testing.T) {
 	close(end)
 	open.Wait()
 }
+
+// Each operation of GET whose path names no record may have a long answer, so it has a bound. Those without one are named here.
+func TestLongAnswersAreBounded(t *testing.T) {
+	short := map[string]bool{
+		"/v1/login": true, "/v1/overview": true, // an overview needs no walk over records
+		"/v1/find/jobs": true, // it has one page
+	}
+	s := New(DefaultConfig(), Backend{ // parts that only exist
+		Replica: struct{ Replica }{}, Overview: struct{ Overviewer }{}, Trail: struct{ Trail }{}, Tokens: struct{ tokens }{},
+		Schemas: map[string]json.RawMessage{"Spec": json.RawMessage("{}"), "LimitSpec": json.RawMessage("{}")},
+	}, hclog.NewNullLogger())
+	for pattern := range s.closed {
+		path, isGet := strings.CutPrefix(pattern, "GET ")
+		if !isGet || strings.Contains(path, "{") || path == "/v1/live" || isStream(path) || short[path] {
+			continue
+		}
+		if !isList(path) {
+			t.Errorf("%s has no bound", path)
+		}
+	}
+	if len(s.closed) < 20 {
+		t.Errorf("only %d operations are known", len(s.closed))
+	}
+}
+
+// tokens is Tokens under a name that differs from its method.
+type tokens = interface{ Tokens }
 
 func TestAConnectionWithoutRoomIsCounted(t *testing.T) {
 	refused := 0
