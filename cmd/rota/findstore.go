@@ -49,14 +49,17 @@ func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (c
 	if err != nil {
 		return config.Etcd{}, err
 	}
+	embedded := len(etcd.Endpoints) == 0 && file != ""
+	if embedded && etcd.TLS == (config.ClientTLS{}) {
+		etcd.TLS = etcd.Embedded.TLS // a member uses its certificate both as a server and as a client
+	}
 	switch {
 	case len(endpoints) > 0:
 		etcd.Endpoints = endpoints
 	case c.server != "" && !named: // the environment may set credentials, but it has no address
 		etcd.Endpoints = nil
-	case len(etcd.Endpoints) == 0 && file != "":
+	case embedded:
 		etcd.Endpoints = []string{etcd.Embedded.Client}
-		etcd.TLS = etcd.Embedded.TLS // a member uses its certificate both as a server and as a client
 	}
 	switch {
 	case c.server != "", len(etcd.Endpoints) == 0 && c.getenv("ROTA_SERVER") != "":

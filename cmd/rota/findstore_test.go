@@ -88,6 +88,22 @@ func TestFindStore(t *testing.T) {
 	}
 }
 
+// TestEndpointsUseTheCertificateOfTheEmbeddedEtcd names one member of an embedded cluster, as the runbook about a full store does.
+func TestEndpointsUseTheCertificateOfTheEmbeddedEtcd(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rota.yaml")
+	text := "node: {name: q1}\netcd: {embedded: {client: https://127.0.0.1:2379, peer: https://q1:2380, tls: {cert: q1.crt, key: q1.key, ca: ca.crt}}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := config.ClientTLS{Cert: "q1.crt", Key: "q1.key", CA: "ca.crt"}
+	for _, endpoints := range [][]string{nil, {"https://q2:2379"}} {
+		c := &cli{environ: []string{"HOME=/", "ROTA_CONFIG=" + file}}
+		if got, err := c.findStore(t.Context(), "", endpoints); err != nil || got.TLS != want {
+			t.Errorf("endpoints %q: got %+v, %v; want the certificate %+v", endpoints, got.TLS, err, want)
+		}
+	}
+}
+
 func TestTheDefaultServerIsAskedLast(t *testing.T) {
 	for server, want := range map[string]string{
 		startTeller(t, api.ClusterView{Name: "/rota"}): "does not report where its store is",
