@@ -2,6 +2,7 @@ package release_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,11 +17,21 @@ var packaged = []string{
 
 func TestTheArtifactsHavePackages(t *testing.T) {
 	for suffix, tt := range map[string]struct {
-		list []string // a program that lists the files of a package
-		zsh  string
+		list  []string // a program that lists the files of a package
+		needs []string // a program that lists the packages that it depends on, as an argument before the file
+		more  []string // further files and directories
 	}{
-		".deb": {[]string{"dpkg-deb", "--contents"}, "/usr/share/zsh/vendor-completions/_rota"},
-		".rpm": {[]string{"rpm", "--query", "--list", "--package"}, "/usr/share/zsh/site-functions/_rota"},
+		".deb": {
+			[]string{"dpkg-deb", "--contents"},
+			[]string{"dpkg-deb", "--show", "--showformat=${Depends}\n"},
+			[]string{"/usr/share/zsh/vendor-completions/_rota"},
+		},
+		".rpm": {
+			[]string{"rpm", "--query", "--list", "--package"},
+			[]string{"rpm", "--query", "--requires", "--package"},
+			// rpm removes only the directories that the package names.
+			[]string{"/usr/share/zsh/site-functions/_rota", "/etc/rota", "/etc/rota/jobs.d", "/usr/share/doc/rota"},
+		},
 	} {
 		found := files(t, suffix)
 		if _, err := exec.LookPath(tt.list[0]); err != nil {
@@ -32,10 +43,15 @@ func TestTheArtifactsHavePackages(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s %s: %v", tt.list[0], file, err)
 			}
-			for _, path := range append(packaged, tt.zsh) {
+			for _, path := range append(slices.Clone(packaged), tt.more...) {
 				if !strings.Contains(string(out), path+"\n") {
 					t.Errorf("%s has no %s", file, path)
 				}
+			}
+			// The script after the installation calls systemd-sysusers.
+			needs, err := exec.CommandContext(t.Context(), tt.needs[0], append(tt.needs[1:], file)...).Output()
+			if err != nil || !strings.HasPrefix(string(needs), "systemd") {
+				t.Errorf("%s depends on %q, %v; want systemd", file, needs, err)
 			}
 		}
 	}
