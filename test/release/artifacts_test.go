@@ -228,12 +228,12 @@ func checkDockerfile(t *testing.T, user string, entrypoint []string) {
 func load(t *testing.T, file, arch string) {
 	t.Helper()
 	out, err := exec.Command("docker", "load", "--quiet", "--input", file).CombinedOutput()
-	image := strings.TrimSpace(strings.TrimPrefix(string(out), "Loaded image: "))
-	if err != nil {
+	_, image, ok := strings.Cut(string(out), "Loaded image: ") // before it, Docker may say that it renames an earlier image
+	if image = strings.TrimSpace(image); err != nil || !ok {
 		t.Errorf("docker load %s: %v\n%s", file, err, out)
 		return
 	}
-	t.Cleanup(func() { _ = exec.Command("docker", "rmi", image).Run() })
+	defer func() { _ = exec.Command("docker", "rmi", image).Run() }() // the images of all machines have one name
 	out, err = exec.Command("docker", "image", "inspect", "--format", "{{.Os}}/{{.Architecture}}", image).CombinedOutput()
 	if got := strings.TrimSpace(string(out)); err != nil || got != "linux/"+arch {
 		t.Errorf("docker image inspect %s: got %q, %v, want linux/%s", image, got, err, arch)
