@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,6 +24,8 @@ func answerHint(err error) string {
 	switch {
 	case errors.As(err, &none) && errors.Is(none.Err, syscall.ECONNREFUSED):
 		return "start one with `rota dev`, or name one with --server"
+	case errors.As(err, &none) && expired(none.Err):
+		return "docs/how-to/renew-certificates.md has the steps"
 	case errors.As(err, &none):
 		return fmt.Sprintf("probe it with `rota health --server %s`, or name another one with --server", none.Servers[0])
 	case !errors.As(err, &answer):
@@ -31,6 +34,8 @@ func answerHint(err error) string {
 		return "ask an admin for another one, which `rota token create` makes, and name it with --token-file or ROTA_TOKEN_FILE"
 	case answer.Status == http.StatusUnauthorized:
 		return "name a token with --token-file or ROTA_TOKEN_FILE, or sign in with `rota login`"
+	case answer.Foreign && answer.Status == http.StatusBadRequest && strings.HasPrefix(answer.Server, "http://"):
+		return "if it has TLS, name it with https://; on its host, name its settings with ROTA_CONFIG, such as /etc/rota/rota.yaml"
 	case answer.Unknown, slices.ContainsFunc(answer.Fields, unknownField):
 		return hintVersions
 	case errors.Is(answer, job.ErrFull):
@@ -41,6 +46,12 @@ func answerHint(err error) string {
 		return fmt.Sprintf("try again in %s", answer.RetryAfter)
 	}
 	return ""
+}
+
+// expired reports whether the certificate of the server has ended, or is not valid yet.
+func expired(err error) bool {
+	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
+	return ok && invalid.Reason == x509.Expired
 }
 
 // unknownField reports whether a server refused a field of a request because it does not know it.
