@@ -13,12 +13,14 @@ func TestRenewCertificates(t *testing.T) {
 	page := m.open("renew-certificates.md")
 	page.run("See what ends soon")
 	served := func() string {
-		return m.must("admin", "for host in q1 q2 q3; do openssl s_client -connect $host:8470 </dev/null 2>/dev/null | openssl x509 -noout -serial; done")
+		return m.must("admin", `for host in q1 q2 q3; do for port in 8470 2379; do
+	openssl s_client -connect $host:$port </dev/null 2>/dev/null | openssl x509 -noout -serial
+done; done`)
 	}
 	before := served()
 	page.run("Renew")
 	page.run("Check")
-	if after := served(); after == before || strings.Count(after, "serial=") != 3 {
+	if after := served(); after == before || strings.Count(after, "serial=") != 6 {
 		t.Errorf("the processes serve\n%safter the renewal, and before it\n%s", after, before)
 	}
 	l.awaitMore()

@@ -9,11 +9,14 @@ import (
 )
 
 // TestUseAnExternalEtcdAndFillIt begins with an external etcd, and changes the password of its user. Then it moves another cluster
-// from its embedded etcd to an external one, and fills that etcd up to its quota.
+// from its embedded etcd to an external one, and fills that etcd up to its quota. Before that, it defragments the embedded one.
 func TestUseAnExternalEtcdAndFillIt(t *testing.T) {
 	begin(t)
 	page := beginWithAnExternalEtcd(t)
 	m, l := startReplicas(t, 3, "", "")
+	full := m.open("recover-a-full-store.md")
+	full.run("Defragment an embedded etcd")
+	l.awaitMore()
 	for _, host := range []string{"etcd-1", "etcd-2", "etcd-3"} {
 		m.etcd(host, "quota-backend-bytes: 16777216\n")
 	}
@@ -26,16 +29,17 @@ func TestUseAnExternalEtcdAndFillIt(t *testing.T) {
 	}
 	page.close()
 
-	page = m.open("recover-a-full-store.md")
 	out, code := m.sh("q1", "for i in $(seq 40); do head -c 900000 /dev/zero | tr '\\0' x | rota etcdctl put /filler/$i || exit 9; done")
 	if code != 9 || !strings.Contains(out, "space exceeded") {
 		t.Fatalf("etcd is not full: exit code %d\n%s", code, out)
 	}
 	m.await("the replica notices", "q1", "rota status | grep 'etcd is full'")
 	m.must("q1", "rota etcdctl del --prefix /filler/")
-	page.run("Make room")
+	full.run("Compact")
+	full.run("Defragment your own etcd")
+	full.run("Clear the alarm")
 	l.judge("q1")
-	page.close()
+	full.close()
 }
 
 // beginWithAnExternalEtcd starts a new cluster of two replicas on an etcd without users.

@@ -20,7 +20,7 @@ const (
 
 // systemctl is the script of that name. Its units are processes that play systemd: see supervise.
 const systemctl = `#!/bin/sh
-# systemctl start|stop|restart|reload|kill|is-active [--no-block] UNIT
+# systemctl start|stop|restart|reload|enable|disable|kill|is-active [--no-block] UNIT
 verb=$1 block=yes; shift
 for arg; do case $arg in --no-block) block= ;; -*) ;; *) unit=${arg%.service} ;; esac; done
 pid=/var/log/$unit.pid ready=/var/log/$unit.ready
@@ -45,9 +45,13 @@ start)
 stop)
 	! alive || kill -TERM "$(cat $pid)"
 	while alive; do sleep 0.1; done ;;
+enable) ;; # no host boots in a test
 disable) exec "$0" stop $unit ;; # pages use --now
 restart) "$0" stop $unit; if [ -n "$block" ]; then exec "$0" start $unit; else exec "$0" start --no-block $unit; fi ;;
-reload) kill -HUP "$(cat $pid)" ;;
+reload) # as with Type=notify-reload, it returns when the program is ready again
+	rm -f $ready
+	kill -HUP "$(cat $pid)"
+	until [ -e $ready ]; do sleep 0.1; done ;;
 kill)
 	kill -s KILL -- -"$(cat $pid)"
 	while alive; do sleep 0.1; done ;;
