@@ -22,7 +22,7 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
 done
 
 rota=$out/host/rota
-CGO_ENABLED=0 go build -trimpath -o "$rota" ./cmd/rota
+CGO_ENABLED=0 go build -trimpath -buildvcs=true -o "$rota" ./cmd/rota
 "$rota" man "$out/share/man"
 gzip -n "$out"/share/man/*.1
 "$rota" completion bash >"$out/share/completion/rota.bash"

@@ -1,6 +1,10 @@
 package release_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"debug/buildinfo"
+	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -53,6 +57,33 @@ func TestTheArtifactsHavePackages(t *testing.T) {
 			if err != nil || !strings.HasPrefix(string(needs), "systemd") {
 				t.Errorf("%s depends on %q, %v; want systemd", file, needs, err)
 			}
+		}
+	}
+}
+
+// TestTheArtifactsHaveManualPagesOfTheirVersion reads a manual page of each deb. It must name the version of the binary beside it.
+func TestTheArtifactsHaveManualPagesOfTheirVersion(t *testing.T) {
+	for _, file := range files(t, ".deb") {
+		if _, err := exec.LookPath("dpkg-deb"); err != nil {
+			t.Skip("NOT TESTED: dpkg-deb is missing")
+		}
+		out, err := exec.CommandContext(t.Context(), "dpkg-deb", "--fsys-tarfile", file).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := untar(t, bytes.NewReader(out))
+		info, err := buildinfo.Read(bytes.NewReader(content["usr/bin/rota"]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(bytes.NewReader(content["usr/share/man/man1/rota-serve.1.gz"]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(z)
+		if want := `"rota ` + info.Main.Version + `"`; err != nil || !strings.Contains(string(page), want) {
+			title, _, _ := strings.Cut(string(page), "\n.SH")
+			t.Errorf("%s: the manual page begins with %q, %v; want %s in it", file, title, err, want)
 		}
 	}
 }
