@@ -64,8 +64,21 @@ func TestDebianPackage(t *testing.T) {
 		t.Errorf("the job says that its user is %q, want rota", who)
 	}
 
+	// A credential of the unit reaches a job.
+	m.run("mkdir", "-p", "/etc/rota/credentials", "/run/systemd/system/rota.service.d")
+	m.write("etc/rota/credentials/pg", "correct\n")
+	m.run("sh", "-c", "printf '[Service]\nLoadCredential=pg:/etc/rota/credentials/pg\n' > /run/systemd/system/rota.service.d/secret.conf")
+	m.write("etc/rota/jobs.d/secret.yaml", `version: 1
+jobs:
+  secret: {shell: 'test "$PG" = correct && echo the password is there', env: {PG: "${file:/run/credentials/rota.service/pg}"}}
+`)
+	m.run("systemctl", "daemon-reload")
+	m.run("systemctl", "restart", "rota")
+	if out := m.run("rota", "run", "secret", "--wait", "--logs"); !strings.Contains(out, "the password is there") {
+		t.Errorf("the job has not got the credential:\n%s", out)
+	}
+
 	// The watchdog acts on a process that makes no progress.
-	m.run("mkdir", "-p", "/run/systemd/system/rota.service.d")
 	m.run("sh", "-c", "printf '[Service]\nWatchdogSec=2s\n' > /run/systemd/system/rota.service.d/fast.conf")
 	m.run("systemctl", "daemon-reload")
 	m.run("systemctl", "restart", "rota")

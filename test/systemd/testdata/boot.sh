@@ -22,6 +22,7 @@ cd "$root"
 mkdir -p old
 pivot_root . old
 umount -l /old
+mount --make-rshared / # else the credentials of a unit do not reach it
 exec env -i container=docker PATH=/usr/sbin:/usr/bin:/sbin:/bin \
 	/usr/lib/systemd/systemd --system --log-target=journal-or-kmsg --show-status=no
 ' boot "$root"
