@@ -9,13 +9,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
-func (f *fakeCluster) Timeline(_ context.Context, since time.Time, ranges bool) ([]timeline.Entry, error) {
+func (f *fakeCluster) Timeline(_ context.Context, since time.Time, only timeline.Part) ([]timeline.Entry, error) {
 	at := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
 	missed := timeline.Entry{
 		At: at, Kind: timeline.KindMissed, Job: "ok", From: at, To: at.Add(time.Minute), Count: 3,
 		Text: "3 slots of ok did not run: missed.",
 	}
-	if ranges {
+	if only == timeline.OnlyRanges {
 		return []timeline.Entry{missed}, nil
 	}
 	return []timeline.Entry{

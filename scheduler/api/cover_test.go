@@ -29,7 +29,8 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 		_, err := c.FindJobs(ctx, client.JobFilter{}, "")
 		return err
 	},
-	"read-overview": func(ctx context.Context, c *client.Client) error { _, err := c.Overview(ctx); return err },
+	"list-calendars": func(ctx context.Context, c *client.Client) error { _, err := c.Calendars(ctx); return err },
+	"read-overview":  func(ctx context.Context, c *client.Client) error { _, err := c.Overview(ctx); return err },
 	"read-gantt": func(ctx context.Context, c *client.Client) error {
 		_, err := c.Gantt(ctx, client.GanttFilter{}, "")
 		return err

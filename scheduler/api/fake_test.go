@@ -149,9 +149,9 @@ func (f *fake) Run(_ context.Context, jobName, id string) (api.RunView, error) {
 	return api.NewRunView(r), f.fail()
 }
 
-func (f *fake) Timeline(_ context.Context, since time.Time, ranges bool) ([]timeline.Entry, error) {
+func (f *fake) Timeline(_ context.Context, since time.Time, only timeline.Part) ([]timeline.Entry, error) {
 	at := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
-	if ranges {
+	if only == timeline.OnlyRanges {
 		return []timeline.Entry{{At: at, Kind: timeline.KindMissed, Job: "ok", Count: 3, Text: "3 slots of ok did not run: missed."}}, nil
 	}
 	return []timeline.Entry{

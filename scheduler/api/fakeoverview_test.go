@@ -60,6 +60,10 @@ func (f *fake) Load(_ context.Context, visible func(string) bool) (v api.LoadVie
 	return v, f.fail()
 }
 
+func (f *fake) Calendars(context.Context, func(string) bool) ([]api.CalendarView, error) {
+	return nil, f.fail()
+}
+
 // Changed reports the jobs with an event after a revision.
 func (f *fake) Changed(after int64) (int64, []string, bool, <-chan struct{}) {
 	f.mu.Lock()

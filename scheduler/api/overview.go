@@ -22,6 +22,8 @@ type Overviewer interface {
 	Gantt(ctx context.Context, q GanttQuery) (GanttView, error)
 	// Load counts the runs that will begin in each minute of the coming week, of the jobs that visible accepts; nil accepts all.
 	Load(ctx context.Context, visible func(job string) bool) (LoadView, error)
+	// Calendars returns the calendars of the jobs that visible accepts, in the order of names; nil accepts all.
+	Calendars(ctx context.Context, visible func(job string) bool) ([]CalendarView, error)
 	// Changed returns the jobs with a change after a revision, and the revision up to which that is. complete is false if any job
 	// may have changed. A record that belongs to no job has the name "". moved is closed at the next change.
 	Changed(after int64) (rev int64, jobs []string, complete bool, moved <-chan struct{})
@@ -86,12 +88,13 @@ type OutcomesView struct {
 
 // JobQuery selects jobs.
 type JobQuery struct {
-	Search  string   // part of the name or of the description; empty: any
-	States  []string // states as in JobStates; empty: any
-	After   string   // only names after it
-	Limit   int
-	Recent  int // how many of its latest runs each job gets
-	Visible func(job string) bool
+	Search   string       // part of the name or of the description; empty: any
+	States   []string     // states as in JobStates; empty: any
+	Selected job.Selector // labels that the job must have
+	After    string       // only names after it
+	Limit    int
+	Recent   int // how many of its latest runs each job gets
+	Visible  func(job string) bool
 }
 
 // JobPage is the body of a page of jobs.
@@ -100,6 +103,22 @@ type JobPage struct {
 	Total    int            `json:"total" doc:"Jobs that match"`
 	Counts   map[string]int `json:"counts" doc:"Jobs by state, of those that match the search"`
 	Continue string         `json:"continue,omitempty" doc:"Send it as the parameter of the same name to get the next page"`
+}
+
+// CalendarView is a calendar that jobs name. Each job keeps the days of its calendar.
+type CalendarView struct {
+	Name     string   `json:"name"`
+	Weekdays []string `json:"weekdays,omitempty" doc:"Such as mon-fri"`
+	Dates    []string `json:"dates,omitempty" doc:"Further days, sorted"`
+	Except   []string `json:"except,omitempty" doc:"Days that it lacks, sorted"`
+	Jobs     int      `json:"jobs" doc:"Jobs that name it"`
+	First    []string `json:"first" doc:"The first of them; at most 5"`
+	Versions int      `json:"versions" doc:"How many different days the jobs have under this name; the days are those of the job that changed last"`
+}
+
+// CalendarList is the body of the list of calendars.
+type CalendarList struct {
+	Calendars []CalendarView `json:"calendars"`
 }
 
 // RecentRun is one of the latest runs of a job, in a short form.
@@ -134,6 +153,13 @@ func (s *Server) registerOverview(doc huma.API) {
 		id: "find-jobs", right: auth.Read, method: "GET", path: "/v1/find/jobs",
 		summary: "A page of jobs that match",
 	}, s.findJobs)
+	register(s, doc, operation{
+		id: "list-calendars", right: auth.Read, method: "GET", path: "/v1/calendars",
+		summary: "The calendars that jobs name",
+	}, func(ctx context.Context, _ *struct{}) (*body[CalendarList], error) {
+		v, err := s.back.Overview.Calendars(ctx, s.sees(ctx))
+		return &body[CalendarList]{CalendarList{Calendars: list(v)}}, err
+	})
 	o := operation{
 		id: "watch-live", right: auth.Read, method: "GET", path: "/v1/live",
 		summary: "Which jobs have changed, and who leads, as server-sent events for pages",
@@ -143,6 +169,7 @@ func (s *Server) registerOverview(doc huma.API) {
 
 func (s *Server) findJobs(ctx context.Context, in *struct {
 	Search   string   `query:"search" doc:"Part of the name or of the description"`
+	Selector string   `query:"selector" doc:"Only jobs with these labels" example:"team=billing"`
 	State    []string `query:"state,explode" doc:"failing, running, waiting, paused, ok or new; may be given several times"`
 	Limit    int      `query:"limit" default:"50" minimum:"1" maximum:"200"`
 	Recent   int      `query:"recent" default:"0" minimum:"0" maximum:"50" doc:"How many of its latest runs each job gets"`
@@ -151,8 +178,12 @@ func (s *Server) findJobs(ctx context.Context, in *struct {
 	if err := knownStates(in.State); err != nil {
 		return nil, err
 	}
+	selected, err := selector(in.Selector)
+	if err != nil {
+		return nil, err
+	}
 	v, err := s.back.Overview.JobPage(ctx, JobQuery{
-		Search: in.Search, States: in.State, Limit: in.Limit, Recent: in.Recent, After: in.Continue, Visible: s.sees(ctx),
+		Search: in.Search, Selected: selected, States: in.State, Limit: in.Limit, Recent: in.Recent, After: in.Continue, Visible: s.sees(ctx),
 	})
 	if err != nil {
 		return nil, err

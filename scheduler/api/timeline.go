@@ -47,12 +47,21 @@ func (s *Server) readTimeline(ctx context.Context, in *struct {
 	Job   string `query:"job" doc:"Only of this job"`
 	// Ranges selects what a list of runs lacks.
 	Ranges bool `query:"ranges" doc:"Only the ranges of slots without runs"`
+	// Members selects what the history of terms needs.
+	Members bool `query:"members" doc:"Only takeovers, and outages of replicas"`
 }) (*body[Timeline], error) {
 	from, err := since(in.Since, s.now())
 	if err != nil {
 		return nil, err
 	}
-	entries, err := s.back.Replica.Timeline(ctx, from, in.Ranges)
+	only := timeline.All
+	switch {
+	case in.Members:
+		only = timeline.OnlyMembers
+	case in.Ranges:
+		only = timeline.OnlyRanges
+	}
+	entries, err := s.back.Replica.Timeline(ctx, from, only)
 	if err != nil {
 		return nil, err
 	}

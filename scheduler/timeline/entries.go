@@ -50,6 +50,16 @@ const (
 	KindChanged    = "changed"     // a person changed something
 )
 
+// Part selects entries of the timeline.
+type Part int
+
+// The parts of the timeline.
+const (
+	All         Part = iota
+	OnlyRanges       // ranges of slots without runs
+	OnlyMembers      // takeovers, and outages of replicas
+)
+
 // Entries returns what happened from an instant on, oldest first.
 func Entries(f Facts, since time.Time) (list []Entry) {
 	for _, e := range f.Cluster {

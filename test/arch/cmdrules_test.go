@@ -104,6 +104,8 @@ var cmdRules = map[string]rule{
 			"scheduler/kubeapi",
 			"scheduler/notify/send",
 			"scheduler/planner",
+			"scheduler/policy",
+			"scheduler/schedule",
 			"scheduler/timeline",
 			"scheduler/worker",
 			"store",

@@ -56,7 +56,7 @@ var libraryRules = map[string]rule{
 		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog", "golang.org/x/time/rate"},
 	},
 	"scheduler/api/auth":   {},
-	"scheduler/api/web":    {own: []string{"scheduler/api", "scheduler/attention", "scheduler/job", "scheduler/timeline"}, external: []string{"go.yaml.in/yaml/v4"}},
+	"scheduler/api/web":    {own: []string{"scheduler/api", "scheduler/api/auth", "scheduler/attention", "scheduler/job", "scheduler/timeline"}, external: []string{"go.yaml.in/yaml/v4"}},
 	"scheduler/api/client": {own: []string{"scheduler/job", "scheduler/api", "scheduler/timeline"}},
 
 	// Only these packages know etcd.

@@ -45,6 +45,9 @@ func costOf(b *browser, view string) cost {
 	if strings.HasPrefix(view, "/runs/") {
 		c.view = "/runs/tick/…"
 	}
+	if before, _, ok := strings.Cut(view, "?"); ok && before != "/timeline" {
+		c.view = before
+	}
 	return c
 }
 

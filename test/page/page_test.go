@@ -19,6 +19,9 @@ func jobs() map[string]job.Spec {
 		"tick":           {Description: "Every second", Every: job.Duration(time.Second), Shell: "echo tick"},
 		"fails":          {Every: job.Duration(2 * time.Second), Shell: "echo broken >&2; exit 3"},
 		"report":         {After: []job.After{{Job: "nightly-backup"}}, Shell: "true"},
+		"waits":          {Description: "Runs on request", Shell: "true"},
+		"slow-past":      {Every: job.Duration(time.Hour), Shell: "sleep 60"},
+		"trading":        {Schedule: []string{"0 9 * * *"}, Calendar: &job.Calendar{On: "exchange", Weekdays: []string{"mon-fri"}, Except: []string{"2099-12-25"}}, Shell: "true"},
 		"colors":         {Shell: `printf '\033[31mred\033[0m <b>plain</b>\n'`},
 		"long":           {Shell: "echo begun; sleep 120"},
 		"asks":           {Shell: "echo paid", Overlap: job.OverlapAllow, Approve: &job.Approve{By: []string{"sre"}, Within: job.Duration(time.Hour)}},
@@ -41,10 +44,12 @@ func TestPage(t *testing.T) {
 		base = c.Replicas()[1].URL // a page of a replica that lives on
 	}
 	t.Run("every view", func(t *testing.T) { b.t = t; everyView(t, b, base) })
+	t.Run("every operation", func(t *testing.T) { b.t = t; everyOperation(t, b, c, base) })
 	t.Run("every action", func(t *testing.T) { b.t = t; everyAction(t, b, c, base) })
 	t.Run("a wrong value", func(t *testing.T) { b.t = t; wrongValue(t, b, base) })
-	t.Run("the keyboard alone", func(t *testing.T) { b.t = t; keyboard(t, b, base) })
+	t.Run("the keyboard alone", func(t *testing.T) { b.t = t; keyboard(t, b, c, base) })
 	t.Run("without scripts", func(t *testing.T) { b.t = t; withoutScripts(t, b, base) })
+	t.Run("nothing moves", func(t *testing.T) { b.t = t; nothingMoves(t, b, base) })
 	t.Run("the leader is killed", func(t *testing.T) { b.t = t; leaderKilled(t, b, c, base) })
 	b.t = t
 	if list := b.complained("/nowhere", "/do/"); list != "" {
@@ -61,7 +66,10 @@ func everyView(t *testing.T, b *browser, base string) {
 		{"/", "Cluster"}, {"/jobs", "nightly-backup"}, {"/jobs/tick", "every second"}, {"/jobs/nightly-backup", "every day at 02:30"},
 		{run, "tick"}, {"/runs", "succeeded"}, {"/workers", "q1"}, {"/limits", "No limits"}, {"/cluster", "leader"}, {"/audit", "Audit"}, {"/events", "Events"}, {"/jobs/report", "Workflow"},
 		{"/jobs/report/workflow", "Slots and steps"},
-		{"/timeline", "planned"}, {"/timeline?span=7d", "planned"}, {"/timeline/week", "The busiest minutes"}, {"/api", "submit-run"}, {"/nowhere", "no page"},
+		{"/timeline", "planned"}, {"/timeline?span=7d", "planned"}, {"/timeline/week", "The busiest minutes"}, {"/calendars", "exchange"}, {"/tokens", "no token"},
+		{"/jobs/tick/at?time=2020-01-01T00:00:00Z", "Not scheduled"}, {"/schedule?schedule=30+2+*+*+*&timezone=Europe%2FBerlin&from=2026-03-28T00:00:00Z", "CEST"},
+		{"/do/new", "Definition"}, {"/do/edit?job=tick", "is defined in"}, {"/do/run?job=nightly-backup", "report"}, {"/do/backfill?job=nightly-backup", "First slot"},
+		{"/do/apply", "Job file"}, {"/do/command", "/bin/sh"}, {"/do/token", "Principal"}, {"/api", "submit-run"}, {"/nowhere", "no page"},
 	} {
 		b.open(base + view[0])
 		if !strings.Contains(b.html("main"), view[1]) {
@@ -176,6 +184,8 @@ func everyAction(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 		}
 	}
 
+	manyActions(t, b, c, base, runIs)
+
 	paused := func() bool { v, err := c.Client.Cluster(ctx); return err == nil && v.Paused != nil }
 	submit(b, base, "/do/pause-all", map[string]string{"reason": "drill"})
 	cluster.Await(t, 10*time.Second, "all jobs are paused", paused)
@@ -206,7 +216,7 @@ func wrongValue(t *testing.T, b *browser, base string) {
 	}
 }
 
-func keyboard(_ *testing.T, b *browser, base string) {
+func keyboard(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	b.open(base + "/")
 	b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("j"))
 	b.await(5*time.Second, "g j opens the jobs", "location.pathname === '/jobs' && document.readyState === 'complete'")
@@ -219,44 +229,37 @@ func keyboard(_ *testing.T, b *browser, base string) {
 	b.await(5*time.Second, "j and Enter open the job", "location.pathname === '/jobs/nightly-backup' && document.readyState === 'complete'")
 	b.do(chromedp.KeyEvent("?"))
 	b.await(5*time.Second, "? lists the keys", "document.querySelector('#keys').open")
+	b.do(chromedp.KeyEvent("\x1b"))
+	for tabs := 0; b.text(":focus") != "Pause"; tabs++ {
+		if tabs > 60 {
+			t.Fatal("the tab key does not lead to Pause")
+		}
+		b.do(chromedp.KeyEvent("\t"))
+	}
+	b.do(chromedp.KeyEvent("\r"))
+	b.await(5*time.Second, "the dialog has the focus", "document.querySelector('#dialog').open && document.activeElement.name === 'reason'")
+	b.do(chromedp.KeyEvent("by keyboard\r"))
+	cluster.Await(t, 10*time.Second, "the job is paused", func() bool {
+		v, err := c.Client.Job(t.Context(), "nightly-backup")
+		return err == nil && v.Paused != nil && v.Paused.Reason == "by keyboard"
+	})
+	if _, err := c.Client.ResumeJob(t.Context(), "nightly-backup", ""); err != nil {
+		t.Error(err)
+	}
 }
 
 func withoutScripts(t *testing.T, b *browser, base string) {
 	b.scripts(false)
 	defer b.scripts(true)
-	for path, want := range map[string]string{"/": "Last hour", "/jobs": "nightly-backup", "/jobs/tick": "succeeded", "/do/pause?job=tick": "No further slot", "/timeline": "succeeded", "/timeline/week": "busiest"} {
+	for path, want := range map[string]string{"/": "Last hour", "/jobs": "nightly-backup", "/jobs/tick": "succeeded", "/do/pause?job=tick": "No further slot", "/timeline": "succeeded", "/timeline/week": "busiest",
+		"/jobs/nightly-backup": "every day at 02:30", "/jobs/report/workflow": "Slots and steps", "/runs": "Took", "/workers": "q1", "/limits": "No limits", "/calendars": "exchange",
+		"/cluster": "Terms", "/events": "Events", "/audit": "pause-job", "/api": "submit-run", "/tokens": "no token", "/schedule?schedule=90s": "Next slots",
+		"/jobs/tick/at?time=2020-01-01T00:00:00Z": "Not scheduled", "/do/backfill?job=tick": "First slot", "/do/apply": "Job file", "/nowhere": "no page",
+	} {
 		b.do(chromedp.Navigate(base + path))
 		got, err := chromedp.Run(b.ctx, chromedp.Text("main"))
 		if err != nil || !strings.Contains(got, want) {
 			t.Errorf("%s without scripts: got %.200q, %v, want %q", path, got, err, want)
 		}
 	}
-}
-
-// leaderKilled proves that an open page shows the new leader within two seconds.
-func leaderKilled(t *testing.T, b *browser, c *cluster.Cluster, base string) {
-	b.open(base + "/")
-	old := c.Leader()
-	if old.URL == base {
-		t.Skip("the replica of the page leads")
-	}
-	b.await(10*time.Second, "the leader is shown", fmt.Sprintf("document.querySelector('[data-live=leader]').textContent.includes(%q) && document.querySelector('#live').dataset.state === 'on'", old.Name))
-	old.Kill()
-	var elected time.Time
-	cluster.Await(t, 30*time.Second, "another replica leads", func() bool {
-		for _, n := range c.Replicas() {
-			if n != old && n.Leads() {
-				elected = time.Now()
-				return true
-			}
-		}
-		return false
-	})
-	b.await(10*time.Second, "the page shows the new leader", fmt.Sprintf("/q[123] leads/.test(document.querySelector('[data-live=leader]').textContent) && !document.querySelector('[data-live=leader]').textContent.includes(%q)", old.Name))
-	if took := time.Since(elected); took > 2*time.Second {
-		t.Errorf("the page showed the new leader %v after it led, want at most 2 s", took)
-	} else {
-		t.Logf("the page showed the new leader %v after it led", took.Round(time.Millisecond))
-	}
-	b.await(10*time.Second, "runs of the new leader arrive", "document.querySelector('#live').dataset.state === 'on'")
 }

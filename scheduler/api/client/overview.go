@@ -16,20 +16,28 @@ func (c *Client) Overview(ctx context.Context) (api.OverviewView, error) {
 
 // JobFilter selects jobs. Its zero value selects all jobs.
 type JobFilter struct {
-	Search string   // part of the name or of the description
-	States []string // of api.JobStates
-	Recent int      // how many of its latest runs each job gets
-	Limit  int      // most jobs in one page; 0: the default of the server
+	Search   string   // part of the name or of the description
+	Selector string   // labels that the jobs have, such as team=billing
+	States   []string // of api.JobStates
+	Recent   int      // how many of its latest runs each job gets
+	Limit    int      // most jobs in one page; 0: the default of the server
 }
 
 // FindJobs returns one page of jobs, in the order of names. next is the field Continue of the previous page; empty for the first
 // page.
 func (c *Client) FindJobs(ctx context.Context, f JobFilter, next string) (api.JobPage, error) {
 	query := selection(f.Search, f.States, f.Limit, next)
+	set(query, "selector", f.Selector)
 	if f.Recent > 0 {
 		query.Set("recent", strconv.Itoa(f.Recent))
 	}
 	return get[api.JobPage](ctx, c, "/v1/find/jobs", query)
+}
+
+// Calendars returns the calendars that jobs name.
+func (c *Client) Calendars(ctx context.Context) ([]api.CalendarView, error) {
+	l, err := get[api.CalendarList](ctx, c, "/v1/calendars", nil)
+	return l.Calendars, err
 }
 
 // GanttFilter selects jobs and a span of time.

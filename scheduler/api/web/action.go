@@ -41,6 +41,15 @@ var actions = map[string]action{
 	"run-jobs":        {"submit-run", true, prepareRunJobs, performJobs("ran-jobs", runOne)},
 	"limit":           {"put-limit", false, prepareLimit, performLimit},
 	"delete-limit":    {"delete-limit", false, prepareDeleteLimit, performDeleteLimit},
+	"backfill":        {"start-backfill", false, prepareBackfill, performBackfill},
+	"stop-backfill":   {"stop-backfill", false, prepareStopBackfill, performStopBackfill},
+	"cancel-runs":     {"cancel-run", true, prepareCancelRuns, performRuns("canceled-runs", cancelOne)},
+	"retry-runs":      {"retry-run", true, prepareRetryRuns, performRuns("retried-runs", retryOne)},
+	"accept-restored": {"accept-restored-store", false, prepareAcceptRestored, performAcceptRestored},
+	"apply":           {"put-job", false, prepareApply, performApply},
+	"token":           {"create-token", false, prepareToken, performToken},
+	"rotate-token":    {"rotate-token", false, prepareRotateToken, performRotateToken},
+	"revoke-token":    {"revoke-token", false, prepareRevokeToken, performRevokeToken},
 }
 
 // doneNotes says what an action has done, by the parameter done of the page after it.
@@ -59,6 +68,13 @@ var doneNotes = map[string]string{
 	"resumed-jobs":     "The selected jobs are resumed.",
 	"ran-jobs":         "A run of each selected job was created.",
 	"resumed-workflow": "The workflow continues with this run.",
+	"backfill":         "The backfill has begun.",
+	"stopped-backfill": "The backfill has stopped. Its runs go on.",
+	"canceled-runs":    "The end of the selected runs was requested.",
+	"retried-runs":     "A new run repeats each of the selected runs.",
+	"applied":          "The cluster has the definitions of the file.",
+	"revoked":          "The token is revoked.",
+	"accepted":         "The restored store is accepted.",
 }
 
 var reasonField = field{
@@ -102,14 +118,21 @@ func prepareRun(s *site, r *http.Request, f *form) error {
 			Value:   string(v.Spec.Payload),
 			Example: `{"month": "2026-11"}`,
 		},
-		{Name: "in", Label: "Start in", Kind: "text", Help: "A span such as 90s, 2h or 7d. Empty: now.", Example: "now"},
+		startField,
 		{Name: "key", Kind: "hidden", Value: newKey()},
 	}...)
+	if steps := s.behind(r, f.Job); len(steps) > 0 {
+		f.Fields = append(f.Fields, field{
+			Name: "workflow", Label: "Steps behind it", Kind: "choice", Options: []string{jobAlone, withSteps}, Value: jobAlone,
+			Help: withSteps + " also starts, under the same id: " + strings.Join(steps, ", ") + ".",
+		})
+	}
 	return nil
 }
 
 func performRun(s *site, r *http.Request, f *form) (string, error) {
-	body := api.RunRequest{In: strings.TrimSpace(f.value("in")), Params: f.params()}
+	body := api.RunRequest{Params: f.params(), Workflow: f.value("workflow") == withSteps}
+	body.In, body.At = f.start()
 	if text := strings.TrimSpace(f.value("payload")); text != "" {
 		if !json.Valid([]byte(text)) {
 			return "", &api.Problem{Fields: []api.FieldError{{Field: "payload", Message: "This is not JSON. Write text in double quotes."}}}
@@ -254,8 +277,9 @@ func prepareCommand(_ *site, _ *http.Request, f *form) error {
 	}
 	f.Fields = []field{
 		{Name: "shell", Label: "Command", Kind: "area", Help: "For /bin/sh -c.", Example: "echo hello"},
-		{Name: "in", Label: "Start in", Kind: "text", Help: "A span such as 90s, 2h or 7d. Empty: now.", Example: "now"},
+		startField,
 		{Name: "timeout", Label: "Timeout", Kind: "text", Help: "A span such as 10m. Empty: 24 hours.", Example: "24h"},
+		{Name: "workers", Label: "Labels of the worker", Kind: "text", Help: "With spaces between them. Empty: any worker.", Example: "zone=a"},
 		{Name: "key", Kind: "hidden", Value: newKey()},
 	}
 	return nil
@@ -265,11 +289,26 @@ func performCommand(s *site, r *http.Request, f *form) (string, error) {
 	if strings.TrimSpace(f.value("shell")) == "" {
 		return "", &api.Problem{Fields: []api.FieldError{{Field: "shell", Message: "Write a command."}}}
 	}
-	body := map[string]string{"shell": f.value("shell")}
-	for _, name := range []string{"in", "timeout"} {
-		if v := strings.TrimSpace(f.value(name)); v != "" {
-			body[name] = v
+	body := map[string]any{"shell": f.value("shell")}
+	if v := strings.TrimSpace(f.value("timeout")); v != "" {
+		body["timeout"] = v
+	}
+	switch in, at := f.start(); {
+	case at != nil:
+		body["at"] = at
+	case in != "":
+		body["in"] = in
+	}
+	if labels := strings.Fields(f.value("workers")); len(labels) > 0 {
+		workers := map[string]string{}
+		for _, label := range labels {
+			key, value, ok := strings.Cut(label, "=")
+			if !ok {
+				return "", &api.Problem{Fields: []api.FieldError{{Field: "workers", Message: label + " is no label: write it as zone=a."}}}
+			}
+			workers[key] = value
 		}
+		body["workers"] = workers
 	}
 	var made api.RunView
 	err := s.ops.Do(r, http.MethodPost, "/v1/runs", http.Header{"Idempotency-Key": {f.value("key")}}, body, &made)

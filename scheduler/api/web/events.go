@@ -15,12 +15,14 @@ type eventsData struct {
 	Entries    []timeline.Entry // the latest first
 	Incident   *timeline.Incident
 	Job, Since string
+	At         string // whose incident is shown; empty: the latest
+	Wrong      string // why At has none
 }
 
 // events shows what happened in the cluster, and sums up the latest incident.
 func (s *site) events(r *http.Request) (*page, error) {
 	q := r.URL.Query()
-	d := &eventsData{Job: q.Get("job"), Since: q.Get("since")}
+	d := &eventsData{Job: q.Get("job"), Since: q.Get("since"), At: q.Get("at")}
 	ask := url.Values{"limit": {"200"}}
 	for _, name := range []string{"job", "since"} {
 		if v := q.Get(name); v != "" {
@@ -33,11 +35,13 @@ func (s *site) events(r *http.Request) (*page, error) {
 	}
 	d.Entries = list.Entries
 	slices.Reverse(d.Entries)
-	incident, err := get[timeline.Incident](s, r, "/v1/incident")
+	incident, err := get[timeline.Incident](s, r, "/v1/incident?"+url.Values{"at": {d.At}}.Encode())
 	problem := (*api.Problem)(nil)
 	switch {
 	case err == nil:
 		d.Incident = &incident
+	case errors.As(err, &problem) && d.At != "":
+		d.Wrong = problem.Detail
 	case !errors.As(err, &problem): // a problem means that there is none, or that the client may not see all jobs
 		return nil, err
 	}

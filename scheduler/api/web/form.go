@@ -23,7 +23,11 @@ type form struct {
 	Back    string // where the client goes if it does not confirm
 	Blocked bool   // the action is impossible; Error says why
 
+	Preview bool   // the form shows what it would do, or what it has made
+	Secret  string // a new token, which is shown once; empty: none
+
 	Jobs  []string   // the jobs that the action changes, if it concerns several
+	Runs  []string   // the runs that the action changes, if it concerns several
 	Items []formItem // what the action does to each of the selected jobs
 }
 
@@ -150,5 +154,9 @@ func (s *site) perform(w http.ResponseWriter, r *http.Request) {
 		s.write(w, r, s.failed(err))
 		return
 	}
-	s.write(w, r, &page{View: "form", Title: f.Title, Data: f, Status: http.StatusUnprocessableEntity})
+	p := &page{View: "form", Title: f.Title, Data: f, Status: http.StatusUnprocessableEntity}
+	if f.Preview && f.Error == "" {
+		p.Status = http.StatusOK
+	}
+	s.write(w, r, p)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -19,7 +20,7 @@ func functions(links map[string]string) template.FuncMap {
 		"ago":     agoTag,
 		"tick":    tickTag,
 		"span":    spanText,
-		"seconds": func(s float64) string { return spanText(time.Duration(s * float64(time.Second))) },
+		"seconds": secondsText,
 		"state":   stateTag,
 		"runlink": runLink,
 		"joblink": func(name string) string { return "/jobs/" + url.PathEscape(name) },
@@ -38,6 +39,9 @@ func functions(links map[string]string) template.FuncMap {
 		"strip":   stripHTML,
 		"event":   eventTag,
 		"success": success,
+		"trend":   trendOf,
+
+		"backfilled": func(v api.BackfillView) string { return digits(v.Started + v.Passed) },
 	}
 }
 
@@ -134,6 +138,8 @@ func roughText(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
+func secondsText(s float64) string { return spanText(time.Duration(s * float64(time.Second))) }
+
 // spanText is a duration with about three digits.
 func spanText(d time.Duration) string {
 	sign := ""
@@ -176,7 +182,10 @@ var looks = map[string]look{
 	"ok":                  {"ok", "✓", "ok"},
 	"new":                 {"off", "○", "new"},
 	"warn":                {"warn", "!", "warning"},
-	"bad":                 {"bad", "✕", "problem"},
+
+	string(job.BackfillDone):    {"ok", "✓", "done"},
+	string(job.BackfillStopped): {"off", "⊘", "stopped"},
+	"bad":                       {"bad", "✕", "problem"},
 }
 
 // stateTag shows a state as a sign and a word. The color only repeats them.

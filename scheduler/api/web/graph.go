@@ -37,15 +37,19 @@ const (
 // workflow returns the graph of the workflow that a job belongs to; nil if it belongs to none. id selects the runs whose states
 // the steps show; empty for none.
 func (s *site) workflow(r *http.Request, name, id string) *graph {
-	target := "/v1/jobs/" + url.PathEscape(name) + "/workflow"
-	if id != "" {
-		target += "?slot=" + url.QueryEscape(id)
-	}
-	v, err := get[api.WorkflowView](s, r, target)
+	v, err := s.workflowOf(r, name, id)
 	if err != nil || len(v.Steps) < 2 {
 		return nil
 	}
 	return graphOf(&v, name)
+}
+
+func (s *site) workflowOf(r *http.Request, name, id string) (api.WorkflowView, error) {
+	target := "/v1/jobs/" + url.PathEscape(name) + "/workflow"
+	if id != "" {
+		target += "?slot=" + url.QueryEscape(id)
+	}
+	return get[api.WorkflowView](s, r, target)
 }
 
 // graphOf places the steps, whose parents come first.

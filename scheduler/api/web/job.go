@@ -30,6 +30,8 @@ type jobData struct {
 	LineLink   string           // to the same on the page of the time line
 	Month      *month           // nil if it is not known
 	Missed     []timeline.Entry // slots without runs
+	Backfill   *api.BackfillView
+	History    []api.AuditView // changes of the definition, the latest first
 }
 
 // The view of a job draws jobRuns runs, and lists the first of them.
@@ -62,6 +64,10 @@ func (s *site) job(r *http.Request) (*page, error) {
 	if d.Missed, err = s.missed(r, name, "", runs.Runs, runs.Continue != ""); err != nil {
 		return nil, err
 	}
+	if d.Backfill, err = s.backfill(r, name); err != nil {
+		return nil, err
+	}
+	d.History = s.history(r, name)
 	took := durations(runs.Runs)
 	d.P50, d.P95, d.Samples = percentile(took, 50), percentile(took, 95), len(took)
 	d.Success = success(short(runs.Runs))
@@ -75,6 +81,23 @@ func (s *site) job(r *http.Request) (*page, error) {
 		p.Zone = v.Spec.Timezone
 	}
 	return p, nil
+}
+
+// shownChanges is how many changes of its definition the page of a job lists.
+const shownChanges = 10
+
+// history returns the latest changes of the definition of a job. Without audit records, there are none.
+func (s *site) history(r *http.Request, name string) (list []api.AuditView) {
+	all, err := get[api.AuditList](s, r, "/v1/audit?limit=100&job="+url.QueryEscape(name))
+	if err != nil {
+		return nil
+	}
+	for i := range all.Records {
+		if a := &all.Records[i]; a.Kind == job.RecordJob && len(list) < shownChanges {
+			list = append(list, *a)
+		}
+	}
+	return list
 }
 
 // addCalendar adds the time line around now, and the month that the client asks for.

@@ -14,6 +14,7 @@ type jobsData struct {
 	Filters []filter
 	Search  string
 	State   string
+	Labels  string // a selector
 	Next    string // link to the next page; empty if there is none
 	First   string // link to the first page; empty on it
 }
@@ -28,7 +29,7 @@ type filter struct {
 func (s *site) jobs(r *http.Request) (*page, error) {
 	q := r.URL.Query()
 	ask := url.Values{"recent": {"30"}, "limit": {"50"}}
-	for _, name := range []string{"search", "state", "continue"} {
+	for _, name := range []string{"search", "state", "selector", "continue"} {
 		if v := q.Get(name); v != "" {
 			ask.Set(name, v)
 		}
@@ -37,10 +38,10 @@ func (s *site) jobs(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &jobsData{Page: list, Search: q.Get("search"), State: q.Get("state")}
+	d := &jobsData{Page: list, Search: q.Get("search"), State: q.Get("state"), Labels: q.Get("selector")}
 	link := func(change ...string) string {
 		v := url.Values{}
-		for _, name := range []string{"search", "state"} {
+		for _, name := range []string{"search", "state", "selector"} {
 			if q.Get(name) != "" {
 				v.Set(name, q.Get(name))
 			}

@@ -15,15 +15,18 @@ type runsData struct {
 	Job    string
 	State  string
 	Since  string
+	Labels string // a selector
 	States []job.State
 	Next   string           // link to the next page
 	Missed []timeline.Entry // slots without runs
+
+	Backfills []api.BackfillView // nil: there are none
 }
 
 func (s *site) runs(r *http.Request) (*page, error) {
 	q, ask := r.URL.Query(), url.Values{"limit": {"100"}}
 	kept := url.Values{}
-	for _, name := range []string{"job", "state", "since", "continue"} {
+	for _, name := range []string{"job", "state", "since", "selector", "continue"} {
 		if v := q.Get(name); v != "" {
 			ask.Set(name, v)
 			if name != "continue" {
@@ -35,12 +38,17 @@ func (s *site) runs(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &runsData{Runs: list.Runs, Job: q.Get("job"), State: q.Get("state"), Since: q.Get("since"), States: job.States()}
+	d := &runsData{Runs: list.Runs, Job: q.Get("job"), State: q.Get("state"), Since: q.Get("since"), Labels: q.Get("selector"), States: job.States()}
 	if list.Continue != "" {
 		kept.Set("continue", list.Continue)
 		d.Next = "/runs?" + kept.Encode()
 	}
-	if mayHaveRanges(d.State) && q.Get("continue") == "" {
+	if d.Job == "" && q.Get("continue") == "" {
+		if d.Backfills, err = s.backfills(r); err != nil {
+			return nil, err
+		}
+	}
+	if mayHaveRanges(d.State) && d.Labels == "" && q.Get("continue") == "" {
 		if d.Missed, err = s.missed(r, d.Job, d.Since, list.Runs, list.Continue != ""); err != nil {
 			return nil, err
 		}
@@ -68,6 +76,7 @@ type clusterData struct {
 	Attention []notice
 	Unshown   int     // notices beside them
 	Fill      float64 // of 1000, how full the store is
+	Terms     *terms
 }
 
 // Gone says in one word that a replica is missing or stopped; "" if it is present or unknown. Templates call it.
@@ -91,6 +100,9 @@ func (s *site) cluster(r *http.Request) (*page, error) {
 	}
 	if v.Store.Quota > 0 {
 		d.Fill = round(float64(v.Store.DBSize) / float64(v.Store.Quota) * 1000)
+	}
+	if d.Terms, err = s.terms(r, v.Leader != nil); err != nil {
+		return nil, err
 	}
 	return &page{View: "cluster", Title: "Cluster", Watch: "*", Data: d}, nil
 }

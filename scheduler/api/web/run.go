@@ -33,6 +33,9 @@ type runData struct {
 
 	Container *container // of the present attempt; nil for other kinds of jobs
 	Trace     string     // id of its trace
+
+	Inputs  []value // from the runs that it follows
+	Outputs []value // for the runs that follow it
 }
 
 // attempt is one attempt on the time line.
@@ -83,6 +86,7 @@ func (s *site) run(r *http.Request) (*page, error) {
 		d.NoOutput = "Each copy has its own output."
 	}
 	d.Container, d.Trace = s.container(r, &v), traceOf(&v)
+	d.Inputs, d.Outputs = s.inputsOf(r, &v), outputsOf(&v)
 	d.Graph = s.workflow(r, name, id)
 	d.Resume = d.Graph != nil && (classOf(v.State) == "bad" || v.State == job.Canceled)
 	if v.Kind == job.KindScheduled {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -29,6 +30,12 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 type Config struct {
 	// Definition writes a job in the form of a job file.
 	Definition func(name string, spec *job.Spec) (string, error)
+	// File reads the text of a job file. The error has all mistakes, with their places.
+	File func(text string) (File, error)
+	// Upcoming returns the next slot of a job after now; zero if it has none.
+	Upcoming func(name string, spec *job.Spec, now time.Time) time.Time
+	// Next returns the first n slots of a schedule that belongs to no job.
+	Next func(t Trial, n int) (api.NextView, error)
 }
 
 // site answers the requests for the page.
@@ -102,6 +109,9 @@ func (s *site) routes() http.Handler {
 		"GET /jobs/{job}/workflow": s.grid,
 		"GET /workers":             s.workers,
 		"GET /limits":              s.limits,
+		"GET /calendars":           s.calendars,
+		"GET /tokens":              s.tokens,
+		"GET /schedule":            s.schedule,
 		"GET /cluster":             s.cluster,
 		"GET /timeline":            s.timeline,
 		"GET /timeline/week":       s.week,
@@ -160,13 +170,16 @@ func (s *site) failed(err error) *page {
 		p.Title, data.Hint = "Not allowed", "Ask an administrator for a role that includes this right."
 	case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		p.Watch, data.Hint = "*", "Another replica may answer. This page tries again by itself."
+		if isRestored(data.Detail) {
+			data.Hint, data.Link = "Look at what the store has before you accept it.", acceptLink
+		}
 	}
 	p.Data = data
 	return p
 }
 
 // problemData is the data of the view problem.
-type problemData struct{ Detail, Hint string }
+type problemData struct{ Detail, Hint, Link string }
 
 func (s *site) notFound(r *http.Request) (*page, error) {
 	return nil, &api.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("There is no page %s.", r.URL.Path)}

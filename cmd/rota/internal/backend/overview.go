@@ -151,7 +151,7 @@ func (b *Backend) JobPage(_ context.Context, q api.JobQuery) (api.JobPage, error
 	var chosen []string
 	states := map[string]string{}
 	b.cfg.Activity.Each("", func(name string, j *activity.Job) bool {
-		if q.Visible != nil && !q.Visible(name) || !matches(name, j.Job, search) {
+		if q.Visible != nil && !q.Visible(name) || !matches(name, j.Job, search) || !q.Selected.Matches(j.Job.Spec.Labels) {
 			return true
 		}
 		state := stateOf(j, now)

@@ -11,12 +11,16 @@ import (
 )
 
 // Timeline returns what happened from an instant on; with ranges, only the ranges of slots without runs.
-func (b *Backend) Timeline(_ context.Context, since time.Time, ranges bool) ([]timeline.Entry, error) {
+func (b *Backend) Timeline(_ context.Context, since time.Time, only timeline.Part) ([]timeline.Entry, error) {
 	if err := b.up(); err != nil {
 		return nil, err
 	}
-	if ranges {
+	switch only {
+	case timeline.OnlyRanges:
 		return timeline.Ranges(b.log.JobEvents(), since), nil
+	case timeline.OnlyMembers:
+		return timeline.Entries(timeline.Facts{Cluster: b.log.Events(), Now: b.cfg.Now()}, since), nil
+	case timeline.All:
 	}
 	return timeline.Entries(b.facts(), since), nil
 }

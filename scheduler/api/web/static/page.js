@@ -49,12 +49,13 @@ zoneSelect.onchange = () => { keep('zone', zoneSelect.value); times(); };
 times();
 setInterval(agos, 1000);
 
-// Selecting all jobs of a page.
+// Selecting all jobs or runs of a page.
+const picks = 'input[type=checkbox]:is([name=jobs], [name=runs])';
 function selectAll() {
   const label = $('#selectall');
-  if (!label || !$('[name=jobs]')) return;
+  if (!label || !$(picks)) return;
   label.hidden = false;
-  $('input', label).onchange = e => { for (const box of $$('[name=jobs]')) box.checked = e.target.checked; };
+  $('input', label).onchange = e => { for (const box of $$(picks)) box.checked = e.target.checked; };
 }
 selectAll();
 
@@ -80,11 +81,11 @@ async function refresh() {
       if (!old || shown.get(name) === text || old.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) continue;
       shown.set(name, text);
       const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
-      const scrolls = $$('.scroll', old).map(e => e.scrollLeft), picked = new Set($$('[name=jobs]:checked', old).map(e => e.value));
+      const scrolls = $$('.scroll', old).map(e => e.scrollLeft), picked = new Set($$(picks, old).filter(e => e.checked).map(e => e.value));
       old.replaceChildren(...fresh.childNodes);
       old.className = fresh.className;
       times(old);
-      if (name === 'list') { selectAll(); for (const e of $$('[name=jobs]', old)) e.checked = picked.has(e.value); }
+      if (name === 'list') { selectAll(); for (const e of $$(picks, old)) e.checked = picked.has(e.value); }
       $$('.scroll', old).forEach((e, i) => { e.scrollLeft = scrolls[i] || 0; });
       if (focused) $(`a[href="${CSS.escape(focused)}"]`, old)?.focus({preventScroll: true});
     }

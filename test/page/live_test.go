@@ -1,0 +1,102 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/test/cluster"
+)
+
+// collect keeps, in the open page, the events of the runs of tick after a revision.
+const collect = `window.got = []; window.stream = new EventSource('/v1/events?kind=run&job=tick&after=%d');
+stream.addEventListener('run', e => { const d = JSON.parse(e.data); got.push(d.revision + ' ' + d.name); });
+stream.addEventListener('reset', () => got.push('reset')); 0`
+
+// leaderKilled proves that an open page shows the new leader within two seconds, and that it loses and doubles no event.
+func leaderKilled(t *testing.T, b *browser, c *cluster.Cluster, base string) {
+	b.open(base + "/")
+	old := c.Leader()
+	if old.URL == base {
+		t.Fatal("the replica of the page leads, and must live on")
+	}
+	b.await(10*time.Second, "the leader is shown", fmt.Sprintf("document.querySelector('[data-live=leader]').textContent.includes(%q) && document.querySelector('#live').dataset.state === 'on'", old.Name))
+	before, err := c.Client.Cluster(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.eval(fmt.Sprintf(collect, before.Store.Revision))
+	b.await(10*time.Second, "events arrive", "got.length > 3")
+	old.Kill()
+	var elected time.Time
+	cluster.Await(t, 30*time.Second, "another replica leads", func() bool {
+		for _, n := range c.Replicas() {
+			if n != old && n.Leads() {
+				elected = time.Now()
+				return true
+			}
+		}
+		return false
+	})
+	b.await(10*time.Second, "the page shows the new leader", fmt.Sprintf("/q[123] leads/.test(document.querySelector('[data-live=leader]').textContent) && !document.querySelector('[data-live=leader]').textContent.includes(%q)", old.Name))
+	if took := time.Since(elected); took > 2*time.Second {
+		t.Errorf("the page showed the new leader %v after it led, want at most 2 s", took)
+	} else {
+		t.Logf("the page showed the new leader %v after it led", took.Round(time.Millisecond))
+	}
+	b.eval("window.then = got.length; 0")
+	b.await(20*time.Second, "runs of the new leader arrive", "got.length > then + 10 && document.querySelector('#live').dataset.state === 'on'")
+	b.eval("stream.close(); 0")
+	seen, _ := b.eval("got").([]any)
+	sameEvents(t, c, before.Store.Revision, seen)
+}
+
+// sameEvents compares the events that a page has seen with those that another replica sends.
+func sameEvents(t *testing.T, c *cluster.Cluster, after int64, seen []any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var want, got []string
+	for _, one := range seen {
+		got = append(got, fmt.Sprint(one))
+	}
+	for e, err := range c.Client.Events(ctx, client.EventFilter{After: after, Job: "tick", Kinds: []string{api.KindRun}}) {
+		if err != nil {
+			if ctx.Err() != nil {
+				t.Fatalf("read the events again: %v", err)
+			}
+			continue
+		}
+		if want = append(want, fmt.Sprintf("%d %s", e.Revision, e.Name)); len(want) == len(got) {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the page lost or doubled events: got %d\n%q\nwant\n%q", len(got), got, want)
+	} else {
+		t.Logf("the page saw the same %d events as another client", len(got))
+	}
+}
+
+// shifts sums the layout shifts of the open page that no input caused.
+const shifts = `window.shift = 0; window.changes = 0;
+new PerformanceObserver(list => { for (const e of list.getEntries()) if (!e.hadRecentInput) shift += e.value; }).observe({type: 'layout-shift'});
+new MutationObserver(list => { changes += list.length; }).observe(document.querySelector('main'), {childList: true, subtree: true}); 0`
+
+// nothingMoves proves that open pages stay where they are while events arrive.
+func nothingMoves(t *testing.T, b *browser, base string) {
+	for _, view := range []string{"/", "/jobs", "/jobs/tick", "/runs", "/timeline?span=15m", "/events", "/cluster"} {
+		b.open(base + view)
+		b.await(10*time.Second, "the page is live", "document.querySelector('#live').dataset.state === 'on'")
+		b.eval(shifts)
+		b.await(20*time.Second, view+" follows the cluster", "changes > 5")
+		time.Sleep(time.Second)
+		if moved, _ := b.eval("shift").(float64); moved > 0.01 {
+			t.Errorf("%s moved by %.4f while events arrived, want at most 0.01", view, moved)
+		}
+	}
+}
