@@ -23,6 +23,7 @@ func TestBadDays(t *testing.T) {
 	for path, want := range map[string]string{
 		"/": "No jobs yet", "/jobs": "No jobs yet", "/runs": "No runs match", "/timeline": "No job has a run or a slot", "/timeline/week": "No job has a slot",
 		"/workers": "No worker is present", "/limits": "No limits", "/events": "Events", "/audit": "Audit", "/api": "submit-run",
+		"/cluster": "none", "/calendars": "No job has a calendar", "/tokens": "no token", "/schedule": "Nothing is stored",
 	} {
 		b.open(last.URL + path)
 		if got := b.html("main"); !strings.Contains(got, want) {
@@ -32,7 +33,7 @@ func TestBadDays(t *testing.T) {
 	}
 
 	run := withoutWorkers(t, b, c, last.URL)
-	withoutLeader(t, b, c, last.URL)
+	withoutLeader(t, b, c, last.URL, run)
 	b.open(last.URL + "/timeline")
 	for _, n := range c.Replicas()[1:] {
 		n.Kill()
@@ -40,7 +41,7 @@ func TestBadDays(t *testing.T) {
 	b.await(60*time.Second, "an open page says that the replica has lost etcd", "!document.querySelector('#trouble').hidden")
 	for _, path := range []string{
 		"/", "/jobs", "/jobs/backup", "/jobs/backup/workflow", "/runs", run, "/timeline", "/timeline/week", "/events", "/workers", "/limits", "/cluster", "/audit", "/api",
-		"/do/run?job=backup",
+		"/do/run?job=backup", "/calendars", "/tokens", "/schedule?schedule=90s",
 	} {
 		b.open(last.URL + path)
 		if got := b.text("#trouble"); !strings.Contains(got, "has not reached etcd") {
@@ -86,6 +87,7 @@ func withoutWorkers(t *testing.T, b *browser, c *cluster.Cluster, base string) s
 	path := "/runs/" + run.Ref
 	for path, want := range map[string]string{
 		"/": "no worker", "/jobs": "backup", "/jobs/backup": "waiting", path: "worker", "/runs": "worker", "/workers": "No worker is present", "/cluster": "worker",
+		"/events": "", "/audit": "", "/limits": "", "/calendars": "", "/tokens": "", "/timeline": "", "/timeline/week": "", "/jobs/backup/workflow": "",
 	} {
 		b.open(base + path)
 		b.await(10*time.Second, path+" says that no worker is there", "document.querySelector('main').textContent.toLowerCase().includes('"+strings.ToLower(want)+"')")
@@ -96,7 +98,7 @@ func withoutWorkers(t *testing.T, b *browser, c *cluster.Cluster, base string) s
 
 // withoutLeader puts a stranger's key first into the election, so that no replica can lead while etcd answers. It removes the key
 // at the end.
-func withoutLeader(t *testing.T, b *browser, c *cluster.Cluster, base string) {
+func withoutLeader(t *testing.T, b *browser, c *cluster.Cluster, base, run string) {
 	t.Helper()
 	etcd, election := cluster.Dial(t, c.Endpoints()), cluster.Prefix+"/election/"
 	candidates, err := etcd.Get(t.Context(), election, clientv3.WithPrefix(), clientv3.WithKeysOnly())
@@ -114,7 +116,10 @@ func withoutLeader(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	if _, err := etcd.Txn(t.Context()).Then(ops...).Commit(); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/", "/cluster", "/jobs/backup", "/events", "/timeline"} {
+	for _, path := range []string{
+		"/", "/cluster", "/jobs", "/jobs/backup", "/jobs/backup/workflow", "/runs", run, "/events", "/timeline", "/timeline/week", "/workers", "/limits", "/calendars",
+		"/audit", "/tokens",
+	} {
 		b.open(base + path)
 		b.await(20*time.Second, path+" says that no replica leads", "document.querySelector('[data-live=leader]').textContent.includes('no leader')")
 		if got := b.text("#trouble"); got != "" {

@@ -44,7 +44,7 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	options = append(options, more...)
 	ctx, endAllocator := chromedp.NewExecAllocator(t.Context(), options...)
 	ctx, endTab := chromedp.NewContext(ctx)
-	ctx, endTime := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, endTime := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(func() { endTime(); endTab(); endAllocator() })
 	b := &browser{t: t, ctx: ctx, reported: map[string]string{}}
 	b.watch()

@@ -44,6 +44,7 @@ func TestPictures(t *testing.T) {
 		"refresh-search": {Description: "Build the index of the shop", Every: job.Duration(30 * time.Minute), Shell: "true"},
 	}})
 	night := writeHistory(t, c)
+	failed := job.SlotID(time.Now().UTC().Truncate(time.Hour).Add(-45 * time.Minute))
 	base := c.Replicas()[0].URL
 	b.zone("Europe/Berlin")
 
@@ -66,7 +67,9 @@ func TestPictures(t *testing.T) {
 	}
 	b.page("late-run", 1240, 720)
 	b.picture("full", run)
-	for path, name := range map[string]string{"/jobs/nightly-backup": "", "/timeline?span=1d": "timeline", "/jobs/report/workflow": "", "/runs": "", "/jobs": "", "/events": "", "/timeline/week": ""} {
+	for path, name := range map[string]string{"/jobs/nightly-backup": "", "/timeline?span=1d": "timeline", "/jobs/report/workflow": "", "/runs": "", "/jobs": "", "/events": "", "/timeline/week": "",
+		"/workers": "", "/limits": "", "/calendars": "", "/cluster": "", "/audit": "", "/runs/export-ledger/" + failed: "",
+	} {
 		b.open(base + path)
 		if name != "" {
 			b.page(name, 1240, 780)

@@ -17,8 +17,15 @@ import (
 // maxPage is how many bytes a page sends at most.
 const maxPage = 200_000
 
-// TestPagesStaySmall counts the bytes of each page of a cluster with 100,000 jobs. The first jobs have long histories, and a
-// thousand fail. It also shows how long the replica takes for each page.
+// maxPageTime is how long a replica takes for a page at most. Other programs disturb a single measurement, so the fastest of up to
+// pageTries counts.
+const (
+	maxPageTime = 100 * time.Millisecond
+	pageTries   = 12
+)
+
+// TestPagesStaySmall counts the bytes of each page of a cluster with 100,000 jobs, and the time that the replica takes for it. The
+// first jobs have long histories, and a thousand fail.
 func TestPagesStaySmall(t *testing.T) {
 	jobs := 100_000
 	if raceEnabled || testing.Short() {
@@ -90,10 +97,15 @@ func TestPagesStaySmall(t *testing.T) {
 	for _, path := range []string{
 		"/", "/jobs", "/jobs?search=warehouse&state=failing", "/jobs/" + name(1), "/jobs/" + name(1) + "/workflow", run, "/runs", "/timeline?span=15m",
 		"/timeline", "/timeline?span=6h", "/timeline?span=1d", "/timeline?span=7d", "/timeline?search=job-0000&span=6h", "/timeline/week",
-		"/workers", "/limits", "/cluster", "/events", "/audit", "/api", "/do/new", "/do/run?job=" + name(1),
+		"/workers", "/limits", "/calendars", "/cluster", "/tokens", "/events", "/audit", "/api", "/do/new", "/do/run?job=" + name(1),
+		"/jobs?selector=team%3Dwarehouse", "/runs?selector=team%3Dwarehouse", "/jobs/" + name(1) + "/at?time=2026-01-01T00:00:00Z",
+		"/schedule?schedule=90s", "/do/apply", "/do/backfill?job=" + name(1), "/do/pause-jobs?jobs=" + name(1), "/do/command", "/do/token",
 	} {
 		fastest, size := time.Hour, 0
-		for range 3 {
+		for try := range pageTries {
+			if try >= 3 && fastest <= maxPageTime {
+				break
+			}
 			begin := time.Now()
 			size = len(r.read(t, path))
 			fastest = min(fastest, time.Since(begin))
@@ -101,6 +113,9 @@ func TestPagesStaySmall(t *testing.T) {
 		t.Logf("%-28.28s %10d %12v", strings.ReplaceAll(path, first[11:63], "…"), size, fastest.Round(100*time.Microsecond))
 		if size > maxPage {
 			t.Errorf("%s has %d bytes, want at most %d", path, size, maxPage)
+		}
+		if fastest > maxPageTime && !raceEnabled {
+			t.Errorf("%s takes %v, want at most %v", path, fastest, maxPageTime)
 		}
 	}
 }

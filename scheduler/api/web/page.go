@@ -34,18 +34,19 @@ func (p *page) May(operation, job string) bool { return p.may(operation, job) }
 // navItem is a link in the head of each page.
 type navItem struct {
 	Link, Name, Key string
+	Also            string // another view that belongs to it; empty for none
 	Here            bool
 }
 
 var navigation = []navItem{
 	{Link: "/", Name: "Overview", Key: "o"},
-	{Link: "/jobs", Name: "Jobs", Key: "j"},
+	{Link: "/jobs", Name: "Jobs", Key: "j", Also: "/schedule"},
 	{Link: "/runs", Name: "Runs", Key: "r"},
 	{Link: "/timeline", Name: "Timeline", Key: "t"},
 	{Link: "/events", Name: "Events", Key: "e"},
 	{Link: "/workers", Name: "Workers", Key: "w"},
-	{Link: "/limits", Name: "Limits", Key: "l"},
-	{Link: "/cluster", Name: "Cluster", Key: "c"},
+	{Link: "/limits", Name: "Limits", Key: "l", Also: "/calendars"},
+	{Link: "/cluster", Name: "Cluster", Key: "c", Also: "/tokens"},
 	{Link: "/audit", Name: "Audit", Key: "a"},
 }
 
@@ -68,7 +69,7 @@ func (s *site) complete(r *http.Request, p *page) {
 	p.may = func(operation, job string) bool { return s.ops.May(r, operation, job) }
 	p.Nav = make([]navItem, len(navigation))
 	for i, item := range navigation {
-		item.Here = item.Link == r.URL.Path || item.Link != "/" && strings.HasPrefix(r.URL.Path, item.Link+"/")
+		item.Here = item.Link == r.URL.Path || item.Also == r.URL.Path || item.Link != "/" && strings.HasPrefix(r.URL.Path, item.Link+"/")
 		p.Nav[i] = item
 	}
 	if p.Note == "" {

@@ -15,6 +15,7 @@ type terms struct {
 	Bars      []termBar
 	List      []term // the latest first
 	Takeovers int
+	Leads     bool // the latest leader leads; otherwise, the end of its term is unknown
 	From, Now time.Time
 }
 
@@ -37,6 +38,7 @@ type termBar struct {
 const (
 	termSpan   = 7 * 24 * time.Hour
 	shownTerms = 10
+	minTerm    = 4 // the width of a short term, of 1000
 )
 
 // terms reads the takeovers of the last week. The client may lack the right; then there are none.
@@ -50,7 +52,7 @@ func (s *site) terms(r *http.Request, leads bool) (*terms, error) {
 
 // termsOf draws the terms of a week. entries has the oldest first. leads says that the latest leader leads still.
 func termsOf(entries []timeline.Entry, now time.Time, leads bool) *terms {
-	t := &terms{From: now.Add(-termSpan), Now: now}
+	t := &terms{From: now.Add(-termSpan), Now: now, Leads: leads}
 	var all []term
 	for i := range entries {
 		if e := &entries[i]; e.Kind == timeline.KindLeader {
@@ -85,13 +87,14 @@ func termsOf(entries []timeline.Entry, now time.Time, leads bool) *terms {
 		if one.From.After(t.From) && i > 0 {
 			t.Takeovers++
 		}
-		x := place(one.From)
+		width := max(minTerm, place(end)-place(one.From)-0.5)
+		x := min(place(one.From), 1000-width)
 		class := "run"
 		if len(t.Bars)%2 == 1 {
-			class = "ok"
+			class = "off"
 		}
 		t.Bars = append(t.Bars, termBar{
-			X: round(x), Width: round(max(1.5, place(end)-x-0.5)), Class: class,
+			X: round(x), Width: round(width), Class: class,
 			Title: fmt.Sprintf("%s leads from %s UTC", one.Node, one.From.UTC().Format(longTime)),
 		})
 		t.List = append(t.List, *one)

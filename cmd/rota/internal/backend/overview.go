@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/activity"
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -183,7 +184,28 @@ func (b *Backend) JobPage(_ context.Context, q api.JobQuery) (api.JobPage, error
 
 // matches reports whether a job has search, which is in lower case, in its name or its description.
 func matches(name string, j *job.Job, search string) bool {
-	return search == "" || strings.Contains(name, search) || strings.Contains(strings.ToLower(j.Spec.Description), search)
+	return search == "" || strings.Contains(name, search) || containsFold(j.Spec.Description, search)
+}
+
+// containsFold reports whether text contains search, which is in lower case. It makes no copy of an ASCII text, because a search
+// looks at the description of each job.
+func containsFold(text, search string) bool {
+	for i := 0; i+len(search) <= len(text); i++ {
+		if text[i] >= utf8.RuneSelf {
+			return strings.Contains(strings.ToLower(text), search)
+		}
+		if lower(text[i]) == search[0] && strings.EqualFold(text[i:i+len(search)], search) {
+			return true
+		}
+	}
+	return false
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // stateOf returns the state of a job as one of api.JobStates.
