@@ -72,6 +72,7 @@ var operations = []struct {
 	{"GET", "/v1/jobs", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http", "", auth.Viewer, false},
 	{"GET", "/v1/limits", "", auth.Viewer, false},
+	{"GET", "/v1/calendars", "", auth.Viewer, false},
 	{"GET", "/v1/runs", "", auth.Viewer, false},
 	{"GET", "/v1/runs/JOB-shell/r", "", auth.Viewer, false},
 	{"GET", "/v1/workers", "", auth.Viewer, false},

@@ -34,7 +34,7 @@ func TestBadDays(t *testing.T) {
 
 	run := withoutWorkers(t, b, c, last.URL)
 	withoutLeader(t, b, c, last.URL, run)
-	b.open(last.URL + "/timeline")
+	b.open(last.URL + "/api") // a view that follows no job
 	for _, n := range c.Replicas()[1:] {
 		n.Kill()
 	}

@@ -252,8 +252,8 @@ func withoutScripts(t *testing.T, b *browser, base string) {
 	b.scripts(false)
 	defer b.scripts(true)
 	for path, want := range map[string]string{"/": "Last hour", "/jobs": "nightly-backup", "/jobs/tick": "succeeded", "/do/pause?job=tick": "No further slot", "/timeline": "succeeded", "/timeline/week": "busiest",
-		"/jobs/nightly-backup": "every day at 02:30", "/jobs/report/workflow": "Slots and steps", "/runs": "Took", "/workers": "q1", "/limits": "No limits", "/calendars": "exchange",
-		"/cluster": "Terms", "/events": "Events", "/audit": "pause-job", "/api": "submit-run", "/tokens": "no token", "/schedule?schedule=90s": "Next slots",
+		"/jobs/nightly-backup": "every day at 02:30", "/jobs/report/workflow": "Slots and steps", "/runs": "Took", "/workers": "q1", "/limits": "two-at-a-time", "/calendars": "exchange",
+		"/cluster": "Terms", "/events": "Events", "/audit": "pause-job", "/api": "operations", "/tokens": "no token", "/schedule?schedule=90s": "Next slots",
 		"/jobs/tick/at?time=2020-01-01T00:00:00Z": "Not scheduled", "/do/backfill?job=tick": "First slot", "/do/apply": "Job file", "/nowhere": "no page",
 	} {
 		b.do(chromedp.Navigate(base + path))

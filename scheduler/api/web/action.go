@@ -45,7 +45,7 @@ var actions = map[string]action{
 	"stop-backfill":   {"stop-backfill", false, prepareStopBackfill, performStopBackfill},
 	"cancel-runs":     {"cancel-run", true, prepareCancelRuns, performRuns("canceled-runs", cancelOne)},
 	"retry-runs":      {"retry-run", true, prepareRetryRuns, performRuns("retried-runs", retryOne)},
-	"accept-restored": {"accept-restored-store", false, prepareAcceptRestored, performAcceptRestored},
+	"accept-restored": {"accept-restored-store", false, prepareRestored, performRestored},
 	"apply":           {"put-job", false, prepareApply, performApply},
 	"token":           {"create-token", false, prepareToken, performToken},
 	"rotate-token":    {"rotate-token", false, prepareRotateToken, performRotateToken},
@@ -268,51 +268,6 @@ func performRetry(s *site, r *http.Request, f *form) (string, error) {
 	var made api.RunView
 	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry", nil, nil, &made)
 	return runLink(made.Ref) + "?done=retried", err
-}
-
-func prepareCommand(_ *site, _ *http.Request, f *form) error {
-	f.Title, f.Verb = "Run a command", "Run"
-	f.Facts = []string{
-		"The command runs once, on any worker that accepts it, as the user of that worker. It is no job, and has no schedule.",
-	}
-	f.Fields = []field{
-		{Name: "shell", Label: "Command", Kind: "area", Help: "For /bin/sh -c.", Example: "echo hello"},
-		startField,
-		{Name: "timeout", Label: "Timeout", Kind: "text", Help: "A span such as 10m. Empty: 24 hours.", Example: "24h"},
-		{Name: "workers", Label: "Labels of the worker", Kind: "text", Help: "With spaces between them. Empty: any worker.", Example: "zone=a"},
-		{Name: "key", Kind: "hidden", Value: newKey()},
-	}
-	return nil
-}
-
-func performCommand(s *site, r *http.Request, f *form) (string, error) {
-	if strings.TrimSpace(f.value("shell")) == "" {
-		return "", &api.Problem{Fields: []api.FieldError{{Field: "shell", Message: "Write a command."}}}
-	}
-	body := map[string]any{"shell": f.value("shell")}
-	if v := strings.TrimSpace(f.value("timeout")); v != "" {
-		body["timeout"] = v
-	}
-	switch in, at := f.start(); {
-	case at != nil:
-		body["at"] = at
-	case in != "":
-		body["in"] = in
-	}
-	if labels := strings.Fields(f.value("workers")); len(labels) > 0 {
-		workers := map[string]string{}
-		for _, label := range labels {
-			key, value, ok := strings.Cut(label, "=")
-			if !ok {
-				return "", &api.Problem{Fields: []api.FieldError{{Field: "workers", Message: label + " is no label: write it as zone=a."}}}
-			}
-			workers[key] = value
-		}
-		body["workers"] = workers
-	}
-	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, "/v1/runs", http.Header{"Idempotency-Key": {f.value("key")}}, body, &made)
-	return runLink(made.Ref) + "?done=run", err
 }
 
 func preparePauseAll(_ *site, _ *http.Request, f *form) error {

@@ -13,7 +13,7 @@ import (
 
 func (s *site) tokens(r *http.Request) (*page, error) {
 	list, err := get[api.TokenList](s, r, "/v1/tokens")
-	return &page{View: "tokens", Title: "Tokens", Data: list.Tokens}, err
+	return &page{View: "tokens", Title: "Tokens", Watch: "*", Data: list.Tokens}, err
 }
 
 // newTokenID is the id of the token that a form makes. The form has it, so that a form that is sent twice makes one token.

@@ -141,11 +141,11 @@ function onCluster(e) {
 function onChange(e) {
   const c = JSON.parse(e.data), watch = body.dataset.watch;
   last = c.revision;
-  if (watch === '*' || c.all || (c.jobs || []).includes(watch)) setTimeout(refresh, Math.random() * c.retry);
+  if (watch && (watch === '*' || c.all || (c.jobs || []).includes(watch))) setTimeout(refresh, Math.random() * c.retry);
 }
 function connect() {
-  if (source || document.hidden || !body.dataset.watch) return;
-  if (!window.EventSource) { state(false, 'reads again every 5 s'); poll(); return; }
+  if (source || document.hidden) return;
+  if (!window.EventSource) { if (!body.dataset.watch) return; state(false, 'reads again every 5 s'); poll(); return; }
   source = new EventSource('/v1/live' + (last ? '?after=' + last : ''));
   source.onopen = () => {
     state(true, 'live');
