@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
-	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
 )
@@ -144,6 +143,10 @@ func manyActions(t *testing.T, b *browser, c *cluster.Cluster, base string, runI
 			t.Errorf("job %s after the file: got %+v, %v", name, v.Spec, err)
 		}
 	}
+	b.open(base + "/jobs?selector=team%3Dfiles")
+	if got := b.text("main tbody"); !strings.Contains(got, "child-of-file") || strings.Contains(got, "warehouse") {
+		t.Errorf("the jobs with the label of the file: got %.300s", got)
+	}
 	less := strings.Replace(strings.Replace(file, "every: 1h", "every: 2h", 1), "  child", "  #", 1)
 	shown = confirmed(b, base, "/do/apply", map[string]string{"file": less, "others": "remove", "selector": "team=files"}, "Change 2 definitions")
 	if !strings.Contains(shown, "job parent-of-file changed: every") || !strings.Contains(shown, "job child-of-file removed") {
@@ -151,6 +154,10 @@ func manyActions(t *testing.T, b *browser, c *cluster.Cluster, base string, runI
 	}
 	if v, err := c.Client.Job(ctx, "parent-of-file"); err != nil || v.Spec.Every != job.Duration(2*time.Hour) {
 		t.Errorf("the changed job: got %+v, %v", v.Spec, err)
+	}
+	b.open(base + "/jobs/parent-of-file")
+	if got := b.text("[data-live=definition]"); strings.Count(got, "put-job") != 2 || !strings.Contains(got, "History") {
+		t.Errorf("the history of the definition: got %.600s", got)
 	}
 	if _, err := c.Client.Job(ctx, "child-of-file"); err == nil {
 		t.Error("the removed job exists")
@@ -164,11 +171,36 @@ func manyActions(t *testing.T, b *browser, c *cluster.Cluster, base string, runI
 	submit(b, base, "/do/run?job=nightly-backup", map[string]string{"workflow": "the workflow"})
 	ref := runIs(path(b), job.Succeeded)
 	runIs("/runs/report/"+strings.TrimPrefix(ref, "nightly-backup/"), job.Succeeded)
+	valuesAreShown(t, b, c, base, runIs)
 	at := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	submit(b, base, "/do/run?job=colors", map[string]string{"in": at.Format(time.RFC3339)})
 	if v, err := c.Client.Run(ctx, runIs(path(b), job.Pending)); err != nil || !v.Due.Equal(at) {
 		t.Errorf("a run at %v: got %v, %v", at, v.Due, err)
 	}
+}
+
+// valuesAreShown proves that the page of a run has its inputs and outputs.
+func valuesAreShown(t *testing.T, b *browser, c *cluster.Cluster, base string, runIs func(string, ...job.State) string) {
+	const twice = "echo twice=$((ROTA_INPUT_GIVES_TOTAL * 2)) >> $ROTA_OUTPUT"
+	for _, spec := range []job.Spec{{Shell: "echo total=41 >> $ROTA_OUTPUT"}, {After: []job.After{{Job: "gives"}}, Shell: twice}} {
+		name := "gives"
+		if spec.Step() {
+			name = "takes"
+		}
+		if _, _, err := c.Client.PutJob(t.Context(), name, spec, api.Precondition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	submit(b, base, "/do/run?job=gives", map[string]string{"workflow": "the workflow"})
+	ref := runIs(path(b), job.Succeeded)
+	step := "/runs/takes/" + strings.TrimPrefix(ref, "gives/")
+	runIs(step, job.Succeeded)
+	b.open(base + step)
+	b.await(10*time.Second, "the values are shown", "document.querySelector('[data-live=values]').textContent.replace(/\\s+/g, ' ').includes('from gives total 41')")
+	if got := b.text("[data-live=values]"); !strings.Contains(got, "twice82") && !strings.Contains(got, "twice 82") {
+		t.Errorf("inputs and outputs: got %q", got)
+	}
+	b.picture("full", "/runs/takes")
 }
 
 // path returns the path of the open page.
@@ -205,87 +237,5 @@ func backfills(t *testing.T, b *browser, c *cluster.Cluster, base string, runIs 
 	submit(b, base, "/do/backfill?job=warehouse-05", map[string]string{"from": "yesterday", "to": given["to"]})
 	if got := b.text(".wrong .error"); !strings.Contains(got, "not a time") {
 		t.Errorf("a wrong time: got %q", got)
-	}
-}
-
-// selectedRuns cancels and repeats runs that are selected in the list.
-func selectedRuns(t *testing.T, b *browser, c *cluster.Cluster, base string, runIs func(string, ...job.State) string) {
-	var refs []string
-	for range 2 {
-		v, _, err := c.Client.Submit(t.Context(), "waits", api.RunRequest{In: "1h"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		refs = append(refs, v.Ref)
-	}
-	choose := func(action string) {
-		t.Helper()
-		b.open(base + "/runs?job=waits")
-		b.await(10*time.Second, "the runs are listed", "document.querySelectorAll('[name=runs]').length >= 2")
-		b.eval("document.querySelector('#selectall input').click(); [...document.querySelectorAll('#bulk button')].find(e => e.textContent === '" + action + "').click(); 0")
-		b.await(10*time.Second, "the confirmation names both runs", "document.querySelector('form.action h1')?.textContent === '"+action+" 2 runs'")
-		press(b, nil)
-		b.await(10*time.Second, "the action is done", "location.pathname === '/runs' && document.readyState === 'complete'")
-	}
-	choose("Cancel")
-	for _, ref := range refs {
-		runIs("/runs/"+ref, job.Canceled)
-	}
-	choose("Retry")
-	list, err := c.Client.Runs(t.Context(), client.RunFilter{Job: "waits"}, "")
-	repeated := 0
-	for i := range list.Runs {
-		if list.Runs[i].RetryOf != "" {
-			repeated++
-		}
-	}
-	if err != nil || repeated != 2 {
-		t.Errorf("the runs of waits: got %d that repeat others, %v, want 2", repeated, err)
-	}
-}
-
-// tokens makes a token, replaces and revokes it.
-func tokens(t *testing.T, b *browser, c *cluster.Cluster, base string) {
-	secret := func() (text, id string) {
-		t.Helper()
-		b.await(10*time.Second, "the token is shown", "document.querySelector('#secret')")
-		text = b.text("#secret")
-		parts := strings.Split(text, "_")
-		if len(parts) != 4 || parts[0] != "rota" {
-			t.Fatalf("the token is %q", text)
-		}
-		return text, parts[1]
-	}
-	known := func() (ids string) {
-		all, err := c.Client.Tokens(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range all {
-			ids += v.ID + "=" + v.Principal + "/" + string(v.Role) + strings.Join(v.Jobs, ",") + " "
-		}
-		return ids
-	}
-	b.open(base + "/do/token")
-	press(b, map[string]string{"principal": "ci", "role": "operator", "jobs": "team-a-* team-b-*", "life": "90d"})
-	first, id := secret()
-	if got := known(); !strings.Contains(got, id+"=ci/operatorteam-a-*,team-b-*") {
-		t.Errorf("tokens: got %s", got)
-	}
-	b.open(base + "/tokens")
-	if got := b.html("main"); !strings.Contains(got, id) || strings.Contains(got, strings.Split(first, "_")[2]) {
-		t.Errorf("the list of tokens lacks the id, or has the secret: %.300s", got)
-	}
-	b.open(base + "/do/rotate-token?token=" + id)
-	press(b, nil)
-	second, next := secret()
-	if second == first || next == id {
-		t.Errorf("the token after the rotation is %s", next)
-	}
-	for _, each := range []string{id, next} {
-		submit(b, base, "/do/revoke-token?token="+each, nil)
-	}
-	if got := known(); strings.Contains(got, "=ci/") {
-		t.Errorf("tokens after the revocation: got %s", got)
 	}
 }

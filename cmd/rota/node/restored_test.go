@@ -2,6 +2,8 @@ package node
 
 import (
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -140,6 +142,7 @@ func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
 	}
 	r = launch(t, replica) // the new process reads the memory of the old one
 	r.waits(t, putBack)
+	pageOffersAcceptance(t, "http://"+replica.Settings.HTTP.Listen)
 
 	v, err := w.AcceptRestored(t.Context())
 	if err != nil || v.Era != 1 || v.Lost <= 0 {
@@ -156,6 +159,25 @@ func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, replica).lead(t) // an accepted store needs no second acceptance
+}
+
+// pageOffersAcceptance proves that the page of a process that waits leads to the form that accepts its store.
+func pageOffersAcceptance(t *testing.T, base string) {
+	t.Helper()
+	for path, want := range map[string]string{"/jobs": `href="/do/accept-restored"`, "/do/accept-restored": "Accept a restored store"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		if _ = res.Body.Close(); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s of a process that waits: got %d, %v, %.1500s, want %s", path, res.StatusCode, err, text, want)
+		}
+	}
 }
 
 func TestARestoredStoreThatHasComeFurtherIsRecognised(t *testing.T) {
