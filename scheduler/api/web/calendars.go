@@ -30,7 +30,7 @@ func (s *site) calendars(r *http.Request) (*page, error) {
 	return &page{View: "calendars", Title: "Calendars", Watch: "*", Data: all}, nil
 }
 
-// datesFrom returns the first dates of a sorted list that are not before a day.
+// datesFrom returns the first dates of a sorted list from a day on.
 func datesFrom(dates []string, day string) (list []string) {
 	for _, date := range dates {
 		if date >= day && len(list) < shownDates {
