@@ -103,4 +103,6 @@ func nothingMoves(t *testing.T, b *browser, base string) {
 			t.Errorf("%s moved by %.4f while events arrived, want at most 0.01", view, moved)
 		}
 	}
+	b.eval("const bar = document.createElement('div'); bar.style.height = '90px'; document.querySelector('main').prepend(bar); 0")
+	b.await(5*time.Second, "a bar that moves the page counts as a shift", "shift > 0.01")
 }

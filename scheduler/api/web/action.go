@@ -124,7 +124,7 @@ func prepareRun(s *site, r *http.Request, f *form) error {
 	if steps := s.behind(r, f.Job); len(steps) > 0 {
 		f.Fields = append(f.Fields, field{
 			Name: "workflow", Label: "Steps behind it", Kind: "choice", Options: []string{jobAlone, withSteps}, Value: jobAlone,
-			Help: withSteps + " also starts, under the same id: " + strings.Join(steps, ", ") + ".",
+			Help: "These steps start too, under the same id: " + strings.Join(steps, ", ") + ".",
 		})
 	}
 	return nil

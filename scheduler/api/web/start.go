@@ -23,7 +23,7 @@ func (f *form) start() (in string, at *time.Time) {
 // The choices of what a run by hand starts.
 const (
 	jobAlone  = "this job alone"
-	withSteps = "the workflow"
+	withSteps = "with these steps"
 )
 
 // behind returns the steps behind a job; nil if there are none.
