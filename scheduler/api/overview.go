@@ -113,7 +113,7 @@ type CalendarView struct {
 	Except   []string `json:"except,omitempty" doc:"Days that it lacks, sorted"`
 	Jobs     int      `json:"jobs" doc:"Jobs that name it"`
 	First    []string `json:"first" doc:"The first of them; at most 5"`
-	Versions int      `json:"versions" doc:"How many different days the jobs have under this name; the days are those of the job that changed last"`
+	Versions int      `json:"versions" doc:"How many different days its jobs have; the view has those of the job that changed last"`
 }
 
 // CalendarList is the body of the list of calendars.
@@ -183,7 +183,8 @@ func (s *Server) findJobs(ctx context.Context, in *struct {
 		return nil, err
 	}
 	v, err := s.back.Overview.JobPage(ctx, JobQuery{
-		Search: in.Search, Selected: selected, States: in.State, Limit: in.Limit, Recent: in.Recent, After: in.Continue, Visible: s.sees(ctx),
+		Search: in.Search, Selected: selected, States: in.State,
+		Limit: in.Limit, Recent: in.Recent, After: in.Continue, Visible: s.sees(ctx),
 	})
 	if err != nil {
 		return nil, err

@@ -34,6 +34,9 @@ type change struct {
 	refused  bool // a file of a replica defines the job
 }
 
+// emptyFile is the text of the form before a person writes.
+const emptyFile = "version: 1\njobs:\n"
+
 // The choices of what happens to definitions that the file lacks.
 const (
 	keepOthers   = "keep"
@@ -44,12 +47,15 @@ func prepareApply(_ *site, _ *http.Request, f *form) error {
 	f.Title, f.Verb, f.Back = "Apply a job file", "Show the changes", "/jobs"
 	f.Facts = []string{"The cluster gets the jobs and the limits of the file. Nothing changes before you have seen the changes."}
 	f.Fields = []field{
-		{Name: "file", Label: "Job file", Kind: "code", Help: "YAML. The reference of job files describes it.", Value: "version: 1\njobs:\n"},
+		{Name: "file", Label: "Job file", Kind: "code", Help: "YAML. The reference of job files describes it.", Value: emptyFile},
 		{
 			Name: "others", Label: "Other jobs of the API", Kind: "choice", Options: []string{keepOthers, removeOthers}, Value: keepOthers,
 			Help: "remove: jobs and limits that the API created and that the file lacks are removed.",
 		},
-		{Name: "selector", Label: "Only those with labels", Kind: "text", Help: "With remove: only jobs with these labels, and no limits.", Example: "team=billing"},
+		{
+			Name: "selector", Label: "Only those with labels", Kind: "text", Example: "team=billing",
+			Help: "With remove: only jobs with these labels, and no limits.",
+		},
 		{Name: checkedField, Kind: "hidden"},
 	}
 	return nil
@@ -109,7 +115,8 @@ func (s *site) apply(r *http.Request, f *form, changes []change) (string, error)
 		}
 		err := s.ops.Do(r, c.method, c.path, header, c.body, nil)
 		if problem, refused := errors.AsType[*api.Problem](err); refused {
-			f.Error = fmt.Sprintf("%s: %s Changed before: %s.", c.title, sentence(problem.Detail), cmp.Or(strings.Join(done, ", "), "nothing"))
+			before := cmp.Or(strings.Join(done, ", "), "nothing")
+			f.Error = fmt.Sprintf("%s: %s Changed before: %s.", c.title, sentence(problem.Detail), before)
 			f.preview("")
 			return "", nil
 		}
@@ -159,7 +166,10 @@ func (s *site) changes(r *http.Request, f *form, file *File) (list []change, err
 func (s *site) jobChanges(r *http.Request, file *File) (list []change, err error) {
 	for _, name := range slices.Sorted(maps.Keys(file.Jobs)) {
 		spec := file.Jobs[name]
-		c := change{title: "job " + name, method: http.MethodPut, path: "/v1/jobs/" + url.PathEscape(name), body: spec, depth: depth(name, file.Jobs)}
+		c := change{
+			title: "job " + name, method: http.MethodPut, path: "/v1/jobs/" + url.PathEscape(name), body: spec,
+			depth: depth(name, file.Jobs),
+		}
 		old, err := get[api.JobView](s, r, c.path)
 		problem, refused := errors.AsType[*api.Problem](err)
 		switch {

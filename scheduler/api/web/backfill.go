@@ -23,7 +23,8 @@ func prepareBackfill(s *site, r *http.Request, f *form) error {
 	}
 	f.Title, f.Verb = "Backfill "+f.Job, "Show what would run"
 	f.Facts = []string{
-		"This runs past slots of the job that had no run, and the steps behind it. A slot that has a run, or had one, does not run again.",
+		"This runs past slots of the job that had no run, and the steps behind it. " +
+			"A slot that has a run, or had one, does not run again.",
 	}
 	const help = "Included, in UTC. Write it as " + timeExample + "."
 	f.Fields = []field{
@@ -31,9 +32,13 @@ func prepareBackfill(s *site, r *http.Request, f *form) error {
 		{Name: "to", Label: "Last slot", Kind: "text", Help: help, Example: timeExample},
 		{
 			Name: "order", Label: "Order", Kind: "choice", Value: string(job.OldestFirst),
-			Options: []string{string(job.OldestFirst), string(job.NewestFirst)}, Help: "asc: the oldest slot first. desc: the newest slot first.",
+			Options: []string{string(job.OldestFirst), string(job.NewestFirst)},
+			Help:    "asc: the oldest slot first. desc: the newest slot first.",
 		},
-		{Name: "concurrency", Label: "Slots at a time", Kind: "text", Help: "A slot counts with the steps behind the job. Empty: 1.", Example: "1"},
+		{
+			Name: "concurrency", Label: "Slots at a time", Kind: "text", Example: "1",
+			Help: "A slot counts with the steps behind the job. Empty: 1.",
+		},
 		{Name: checkedField, Kind: "hidden"},
 	}
 	return nil

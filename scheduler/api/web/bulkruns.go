@@ -22,7 +22,9 @@ func runPath(ref string) string {
 
 // prepareRuns returns the preparation of an action on the selected runs. It lists them with the effect on each. fits says whether
 // the action can change a run, and the effect; if it cannot, the reason.
-func prepareRuns(verb, operation string, facts []string, fits func(v *api.RunView) (bool, string)) func(*site, *http.Request, *form) error {
+func prepareRuns(
+	verb, operation string, facts []string, fits func(v *api.RunView) (bool, string),
+) func(*site, *http.Request, *form) error {
 	return func(s *site, r *http.Request, f *form) error {
 		refs := slices.Compact(slices.Sorted(slices.Values(r.Form["runs"])))
 		f.Title, f.Verb, f.Back, f.Facts = verb+" runs", verb, "/runs", facts
@@ -98,7 +100,9 @@ func prepareRetryRuns(s *site, r *http.Request, f *form) error {
 }
 
 // performRuns returns the action that performs one operation on each selected run. A refusal does not stop the others.
-func performRuns(done string, do func(s *site, r *http.Request, f *form, ref string) error) func(*site, *http.Request, *form) (string, error) {
+func performRuns(
+	done string, do func(s *site, r *http.Request, f *form, ref string) error,
+) func(*site, *http.Request, *form) (string, error) {
 	return func(s *site, r *http.Request, f *form) (string, error) {
 		var failed []string
 		for _, ref := range f.Runs {

@@ -16,7 +16,10 @@ func prepareCommand(_ *site, _ *http.Request, f *form) error {
 		{Name: "shell", Label: "Command", Kind: "area", Help: "For /bin/sh -c.", Example: "echo hello"},
 		startField,
 		{Name: "timeout", Label: "Timeout", Kind: "text", Help: "A span such as 10m. Empty: 24 hours.", Example: "24h"},
-		{Name: "workers", Label: "Labels of the worker", Kind: "text", Help: "With spaces between them. Empty: any worker.", Example: "zone=a"},
+		{
+			Name: "workers", Label: "Labels of the worker", Kind: "text", Example: "zone=a",
+			Help: "With spaces between them. Empty: any worker.",
+		},
 		{Name: "key", Kind: "hidden", Value: newKey()},
 	}
 	return nil

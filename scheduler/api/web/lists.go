@@ -38,7 +38,10 @@ func (s *site) runs(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &runsData{Runs: list.Runs, Job: q.Get("job"), State: q.Get("state"), Since: q.Get("since"), Labels: q.Get("selector"), States: job.States()}
+	d := &runsData{
+		Runs: list.Runs, Job: q.Get("job"), State: q.Get("state"), Since: q.Get("since"), Labels: q.Get("selector"),
+		States: job.States(),
+	}
 	if list.Continue != "" {
 		kept.Set("continue", list.Continue)
 		d.Next = "/runs?" + kept.Encode()

@@ -9,7 +9,7 @@ import (
 
 func TestTerms(t *testing.T) {
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
-	ago := func(h time.Duration) time.Time { return now.Add(-h * time.Hour) }
+	ago := func(hours int) time.Time { return now.Add(-time.Duration(hours) * time.Hour) }
 	entries := []timeline.Entry{
 		{Kind: timeline.KindLeader, Node: "q1", At: ago(400)},
 		{Kind: timeline.KindLostMember, Node: "q1", At: ago(84)},

@@ -33,12 +33,16 @@ func prepareToken(_ *site, _ *http.Request, f *form) error {
 	}
 	f.Title, f.Verb, f.Back = "New token", "Create", "/tokens"
 	f.Facts = []string{
-		"Every replica and worker knows the token within a second. The token is shown once, after it is created. The cluster keeps only a hash.",
+		"Every replica and worker knows the token within a second. The token is shown once, after it is created. " +
+			"The cluster keeps only a hash.",
 	}
 	f.Fields = []field{
 		{Name: "principal", Label: "Principal", Kind: "text", Help: "The name that the token proves.", Example: "ci"},
 		{Name: "role", Label: "Role", Kind: "choice", Options: roles, Value: roles[0], Help: "What the owner may do."},
-		{Name: "jobs", Label: "Jobs", Kind: "text", Help: "Patterns of names, with spaces between them. Empty: the whole cluster.", Example: "team-a-*"},
+		{
+			Name: "jobs", Label: "Jobs", Kind: "text", Example: "team-a-*",
+			Help: "Patterns of names, with spaces between them. Empty: the whole cluster.",
+		},
 		{Name: "life", Label: "Valid for", Kind: "text", Help: "A span such as 90d. Empty: without end.", Example: "90d"},
 		{Name: "note", Label: "Purpose", Kind: "text", Help: "It may be empty.", Example: "deployments"},
 		{Name: "id", Kind: "hidden", Value: id},
@@ -112,10 +116,12 @@ func performRotateToken(s *site, r *http.Request, f *form) (string, error) {
 	secret.ID = f.value("id")
 	var made api.TokenView
 	target := "/v1/tokens/" + url.PathEscape(f.value("token")) + "/rotate"
-	if err := s.ops.Do(r, http.MethodPost, target, nil, api.RotateTokenRequest{ID: secret.ID, Hash: secret.Hash()}, &made); err != nil {
+	body := api.RotateTokenRequest{ID: secret.ID, Hash: secret.Hash()}
+	if err := s.ops.Do(r, http.MethodPost, target, nil, body, &made); err != nil {
 		return "", err
 	}
-	f.reveal("Token "+made.ID, secret, fmt.Sprintf("It proves the principal %s. The old token is valid for 24 hours longer.", made.Principal))
+	fact := fmt.Sprintf("It proves the principal %s. The old token is valid for 24 hours longer.", made.Principal)
+	f.reveal("Token "+made.ID, secret, fact)
 	return "", nil
 }
 

@@ -41,7 +41,8 @@ func trendOf(runs []api.RecentRun) *trend {
 }
 
 func trendWords(before, now float64) string {
-	return fmt.Sprintf("The median of the latest %d successful runs is %s; before, it was %s", trendRuns, secondsText(now), secondsText(before))
+	const words = "The median of the latest %d successful runs is %s; before, it was %s"
+	return fmt.Sprintf(words, trendRuns, secondsText(now), secondsText(before))
 }
 
 func median(list []float64) float64 {

@@ -45,8 +45,8 @@ func (s *site) schedule(r *http.Request) (*page, error) {
 	q := r.URL.Query()
 	d := &scheduleData{
 		Trial: Trial{
-			Schedule: strings.TrimSpace(q.Get("schedule")), Timezone: strings.TrimSpace(q.Get("timezone")), Gap: q.Get("gap"), Fold: q.Get("fold"),
-			From: s.ops.Now(),
+			Schedule: strings.TrimSpace(q.Get("schedule")), Timezone: strings.TrimSpace(q.Get("timezone")),
+			Gap: q.Get("gap"), Fold: q.Get("fold"), From: s.ops.Now(),
 		},
 		FromText: strings.TrimSpace(q.Get("from")), Gaps: []string{"", "run", "skip"}, Folds: []string{"", "first", "last", "both"},
 	}
@@ -66,7 +66,7 @@ func (d *scheduleData) answer(s *site) error {
 	if d.FromText != "" {
 		var err error
 		if d.From, err = time.Parse(time.RFC3339, d.FromText); err != nil {
-			return errors.New("From is not a time: write it as " + timeExample)
+			return errors.New("the time is unknown: write it as " + timeExample)
 		}
 	}
 	zone, err := time.LoadLocation(d.Timezone)

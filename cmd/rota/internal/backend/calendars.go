@@ -47,7 +47,8 @@ func (b *Backend) Calendars(_ context.Context, visible func(name string) bool) (
 	list := make([]api.CalendarView, 0, len(all))
 	for _, s := range all {
 		c := s.latest.Spec.Calendar
-		s.view.Weekdays, s.view.Dates, s.view.Except = c.Weekdays, slices.Sorted(slices.Values(c.Dates)), slices.Sorted(slices.Values(c.Except))
+		s.view.Weekdays, s.view.Dates = c.Weekdays, slices.Sorted(slices.Values(c.Dates))
+		s.view.Except = slices.Sorted(slices.Values(c.Except))
 		s.view.Versions = len(s.versions)
 		list = append(list, s.view)
 	}
