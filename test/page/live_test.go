@@ -106,3 +106,16 @@ func nothingMoves(t *testing.T, b *browser, base string) {
 	b.eval("const bar = document.createElement('div'); bar.style.height = '90px'; document.querySelector('main').prepend(bar); 0")
 	b.await(5*time.Second, "a bar that moves the page counts as a shift", "shift > 0.01")
 }
+
+// withoutStreams proves that a browser without event streams reads an open page again.
+func withoutStreams(t *testing.T, base string) {
+	b := newBrowser(t)
+	b.first("delete window.EventSource")
+	b.open(base + "/jobs/tick")
+	b.await(5*time.Second, "the page says how it follows", "document.querySelector('#live').textContent.includes('reads again every 5 s')")
+	b.eval("window.here = document.querySelector('[data-live=chart]').textContent; 0")
+	b.await(20*time.Second, "the page shows later runs", "document.querySelector('[data-live=chart]').textContent !== here")
+	if list := b.complained(); list != "" {
+		t.Errorf("the page violated its policy or had errors:\n%s", list)
+	}
+}

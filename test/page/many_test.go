@@ -1,6 +1,8 @@
 package page
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -90,5 +92,37 @@ func tokens(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	}
 	if got := known(); strings.Contains(got, "=ci/") {
 		t.Errorf("tokens after the revocation: got %s", got)
+	}
+}
+
+// resumes continues a workflow from its failed step, by the grid of the workflow.
+func resumes(t *testing.T, b *browser, c *cluster.Cluster, base string, runIs func(string, ...job.State) string) {
+	repaired := filepath.Join(t.TempDir(), "repaired")
+	for _, spec := range []job.Spec{{Shell: "true"}, {After: []job.After{{Job: "starts"}}, Shell: "test -e " + repaired}} {
+		name := "starts"
+		if spec.Step() {
+			name = "ends"
+		}
+		if _, _, err := c.Client.PutJob(t.Context(), name, spec, api.Precondition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, _, err := c.Client.Submit(t.Context(), "starts", api.RunRequest{Workflow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := "ends/" + strings.TrimPrefix(v.Ref, "starts/")
+	runIs("/runs/"+failed, job.Failed)
+	if err := os.WriteFile(repaired, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.open(base + "/jobs/starts/workflow")
+	b.await(10*time.Second, "the grid offers to resume", "document.querySelector('a.resume')")
+	b.eval("document.querySelector('a.resume').click(); 0")
+	b.await(10*time.Second, "the dialog is open", "document.querySelector('#dialog').open && document.querySelector('#dialog form.action button')")
+	press(b, nil)
+	b.await(15*time.Second, "the page of the new run", "location.pathname.startsWith('/runs/ends/')")
+	if v, err := c.Client.Run(t.Context(), runIs(path(b), job.Succeeded)); err != nil || v.RetryOf != failed {
+		t.Errorf("the resumed step repeats %q, %v, want %s", v.RetryOf, err, failed)
 	}
 }

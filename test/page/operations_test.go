@@ -130,6 +130,7 @@ func manyActions(t *testing.T, b *browser, c *cluster.Cluster, base string, runI
 	backfills(t, b, c, base, runIs)
 	selectedRuns(t, b, c, base, runIs)
 	tokens(t, b, c, base)
+	resumes(t, b, c, base, runIs)
 
 	file := "version: 1\nlimits: {two-at-a-time: {concurrent: 2}}\njobs:\n" +
 		"  child-of-file: {after: [parent-of-file], labels: {team: files}, shell: \"true\"}\n" +

@@ -49,6 +49,7 @@ func TestPage(t *testing.T) {
 	t.Run("a wrong value", func(t *testing.T) { b.t = t; wrongValue(t, b, base) })
 	t.Run("the keyboard alone", func(t *testing.T) { b.t = t; keyboard(t, b, c, base) })
 	t.Run("without scripts", func(t *testing.T) { b.t = t; withoutScripts(t, b, base) })
+	t.Run("without event streams", func(t *testing.T) { withoutStreams(t, base) })
 	t.Run("nothing moves", func(t *testing.T) { b.t = t; nothingMoves(t, b, base) })
 	t.Run("the leader is killed", func(t *testing.T) { b.t = t; leaderKilled(t, b, c, base) })
 	b.t = t

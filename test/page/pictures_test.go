@@ -179,7 +179,9 @@ func writeHistory(t *testing.T, c *cluster.Cluster) (night time.Time) {
 				r.State, r.Reason = job.Skipped, "parent restore-test failed"
 			}
 		})
-		put("charge-cards", slot.Truncate(24*time.Hour).Add(-18*time.Hour), 0, 4*time.Minute+some(day), nil)
+		if at := slot.Truncate(24 * time.Hour).Add(6 * time.Hour); at.Before(now.Add(-10 * time.Minute)) {
+			put("charge-cards", at, 0, 4*time.Minute+some(day), nil)
+		}
 		put("rotate-logs", slot.Truncate(24*time.Hour).Add(5*time.Minute), 0, 2*time.Second+some(day)/9, nil)
 	}
 	for i := 1; i <= 40; i++ {

@@ -48,7 +48,19 @@ func (b *browser) watch() {
 		if _, err := cdp.Call(ctx, t, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 			return chromedp.Void{}, err
 		}
-		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: complaints})
+		return chromedp.Void{}, nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.first(complaints)
+}
+
+// first runs a script before those of each page that the tab opens.
+func (b *browser) first(source string) {
+	b.t.Helper()
+	_, err := chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: source})
 		return chromedp.Void{}, err
 	})
 	if err != nil {
