@@ -86,7 +86,7 @@ func specOf(text string) (map[string]any, error) {
 	var doc yaml.Node
 	var spec map[string]any
 	err := yaml.Unmarshal([]byte(text), &doc)
-	if n := keysOf(&doc); err == nil && n > maxKeys {
+	if n := countKeys(&doc); err == nil && n > maxKeys {
 		return nil, fmt.Errorf("this has %d keys: a job has at most %d here", n, maxKeys)
 	}
 	if err == nil {
@@ -141,14 +141,14 @@ func fits(value any, room *int) bool {
 	return *room >= 0
 }
 
-// keysOf counts the keys of all mappings in a node.
-func keysOf(n *yaml.Node) int {
+// countKeys counts the keys of all mappings in a node.
+func countKeys(n *yaml.Node) int {
 	keys := 0
 	if n.Kind == yaml.MappingNode {
 		keys = len(n.Content) / 2
 	}
 	for _, child := range n.Content {
-		keys += keysOf(child)
+		keys += countKeys(child)
 	}
 	return keys
 }
