@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -18,6 +20,23 @@ func (onlyBob) Authenticate(r *http.Request) (auth.Caller, error) {
 		return auth.Caller{}, nil
 	}
 	return auth.Caller{Identity: auth.Identity{Principal: "bob", Method: auth.ByToken}}, nil
+}
+
+// The author of some jobs creates a job on the page. Whether its name is in scope, the operation decides when it knows the name.
+func TestAnAuthorWithAScopeMayOpenTheFormOfANewJob(t *testing.T) {
+	back := Backend{Replica: struct{ Replica }{}, Schemas: map[string]json.RawMessage{
+		"Spec": json.RawMessage("{}"), "LimitSpec": json.RawMessage("{}"),
+	}}
+	s := New(DefaultConfig(), back, hclog.NewNullLogger())
+	for role, may := range map[auth.Role]bool{auth.Operator: false, auth.Author: true} {
+		who := auth.Identity{Principal: "bob", Method: auth.ByToken}
+		c := auth.Caller{Identity: who, Grants: auth.GrantsOf(who, nil, &auth.Token{Role: role, Jobs: []string{"in-*"}})}
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), provenKey{}, c), http.MethodGet, "/", http.NoBody)
+		ops := &operations{s: s}
+		if ops.May(r, "put-job", "") != may || ops.May(r, "put-job", "in-a") != may || ops.May(r, "put-job", "out-a") || ops.May(r, "put-limit", "") {
+			t.Errorf("%s: the form of a new job: got %v, want %v", role, ops.May(r, "put-job", ""), may)
+		}
+	}
 }
 
 func TestAPageNeedsASession(t *testing.T) {
