@@ -169,7 +169,7 @@ type operation struct {
 }
 
 func (s *Server) operation(doc huma.API, o operation) huma.Operation {
-	s.rights[o.id], s.byBody[o.id] = o.right, o.bodyDecides
+	s.rights[o.id] = o.right
 	if o.right != auth.Anyone {
 		s.closed[o.method+" "+o.path] = true
 	}

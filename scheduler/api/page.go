@@ -22,7 +22,8 @@ type Operations interface {
 	// Do performs an operation for the client of r, and decodes the answer into out, which may be nil. It returns *Problem if the
 	// operation refuses. body nil means no body. A *bytes.Buffer as out gets the bytes of the answer.
 	Do(r *http.Request, method, target string, header http.Header, body, out any) error
-	// May reports whether the client of r has the right that an operation declares, for a job; "" stands for the cluster.
+	// May reports whether the client of r has the right that an operation declares, for a job. "" stands for the cluster, or for any
+	// job if the right is one about jobs.
 	May(r *http.Request, operation, job string) bool
 	// Cluster returns the state of the cluster, which all pages share.
 	Cluster(r *http.Request) (ClusterView, error)
@@ -98,7 +99,7 @@ func (o *operations) May(r *http.Request, operation, job string) bool {
 		return true
 	}
 	c := proven(r.Context())
-	if job == "" && (right == auth.Read || o.s.byBody[operation]) { // the operation itself looks at the job
+	if job == "" && (right == auth.Read || right == auth.Operate || right == auth.Define) {
 		return c.Any(right)
 	}
 	return c.May(right, o.s.object(job))

@@ -31,7 +31,6 @@ type Server struct {
 	handler  http.Handler
 	page     http.Handler          // nil: this process has no page
 	rights   map[string]auth.Right // by the id of the operation
-	byBody   map[string]bool       // the ids of operations whose body decides which right and which job they need
 	v1       *http.ServeMux        // the operations below /v1
 	closed   map[string]bool       // the patterns of v1 that need a right; constant after New
 	cluster  sharedCluster
@@ -46,10 +45,7 @@ type Server struct {
 
 // New returns a server. It starts no goroutine.
 func New(cfg Config, back Backend, log hclog.Logger) *Server {
-	s := &Server{
-		cfg: cfg, back: back, log: log, now: time.Now,
-		rights: map[string]auth.Right{}, byBody: map[string]bool{}, closed: map[string]bool{},
-	}
+	s := &Server{cfg: cfg, back: back, log: log, now: time.Now, rights: map[string]auth.Right{}, closed: map[string]bool{}}
 	s.refusals = &refusals{now: s.now, clients: map[string]*refusedClient{}}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.handler = s.routes()

@@ -82,6 +82,7 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 			"asks":  `{"shell":"true","approve":{}}`,
 			"first": `{"every":"1h","shell":"true"}`,
 			"alien": `{"every":"1h","shell":"true","workers":{"zone":"absent"}}`,
+			"daily": `{"schedule":"0 9 * * *","shell":"true","calendar":{"on":"` + scope + `-days","weekdays":["mon-fri"]}}`,
 		} {
 			do("PUT", "/v1/jobs/"+scope+"-"+name, spec)
 		}
@@ -108,6 +109,8 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 		"/metrics", "/leader", "/readyz?verbose", "/livez?verbose", "/healthz?verbose", "/version", "/clock", "/nowhere/out",
 		"/", "/jobs", "/jobs/{job}", "/runs", "/runs/{job}/{slot}", "/jobs/{job}/workflow", "/workers", "/limits", "/cluster",
 		"/timeline", "/timeline/week", "/events", "/audit", "/api", "/jobs?search=out", "/jobs/in-fail", "/jobs/ou", "/v1/jobs/ou",
+		"/calendars", "/tokens", "/jobs?selector=team%3Dout", "/runs?selector=team%3Dout", "/do/run?job={job}", "/do/backfill?job={job}",
+		"/do/apply",
 	}
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
@@ -121,6 +124,11 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 	for path, methods := range doc.Paths {
 		if methods["get"] != nil {
 			paths = append(paths, path, path+query)
+		}
+	}
+	for path, want := range map[string]string{"/jobs": `href="/do/new"`, "/do/new": "Definition", "/do/apply": "Job file", "/runs": `id="bulk"`} {
+		if status, text := ask("GET", path, "", tokens["some"]); status != 200 || !strings.Contains(text, want) {
+			t.Errorf("GET %s: status %d, and an author of some jobs lacks %s", path, status, want)
 		}
 	}
 	named := 0
@@ -172,7 +180,9 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 
 // leak returns the text around a name that only jobs out of scope have; empty if there is none.
 func leak(text string) string {
-	for _, name := range []string{"out-fails", "out-holds", "out-asks", "out-first", "out-alien", "out-second", "out-child", "out-hooked"} {
+	for _, name := range []string{
+		"out-fails", "out-holds", "out-asks", "out-first", "out-alien", "out-second", "out-child", "out-hooked", "out-daily", "out-days",
+	} {
 		if i := strings.Index(text, name); i >= 0 {
 			return text[max(0, i-200):min(len(text), i+100)]
 		}
