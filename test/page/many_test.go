@@ -47,6 +47,13 @@ func selectedRuns(t *testing.T, b *browser, c *cluster.Cluster, base string, run
 	if err != nil || repeated != 2 {
 		t.Errorf("the runs of waits: got %d that repeat others, %v, want 2", repeated, err)
 	}
+	submit(b, base, "/do/run-jobs?jobs=waits&jobs=colors", nil)
+	for _, name := range []string{"waits", "colors"} {
+		cluster.Await(t, 10*time.Second, "a run of "+name+" was created", func() bool {
+			latest, err := c.Client.Runs(t.Context(), client.RunFilter{Job: name, Limit: 1}, "")
+			return err == nil && len(latest.Runs) == 1 && latest.Runs[0].Kind == job.KindManual && latest.Runs[0].State == job.Succeeded
+		})
+	}
 }
 
 // tokens makes a token, replaces and revokes it.
