@@ -90,7 +90,7 @@ func (s *Server) tooMany(w http.ResponseWriter, status int, detail string) {
 func isList(path string) bool {
 	switch path {
 	case "/v1/jobs", "/v1/runs", "/v1/cluster", "/v1/limits", "/v1/workers", "/v1/tokens",
-		"/v1/audit", "/v1/timeline", "/v1/incident", "/v1/gantt", "/v1/load", "/v1/backfills":
+		"/v1/audit", "/v1/timeline", "/v1/incident", "/v1/gantt", "/v1/load", "/v1/backfills", "/v1/calendars":
 		return true
 	}
 	return false

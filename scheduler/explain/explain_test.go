@@ -57,14 +57,6 @@ func slotRun(state job.State, change func(*job.Run)) func(*explain.Facts) {
 	}
 }
 
-// late is a run that was late. The run before it ended at a time.
-func late(before string) func(*explain.Facts) {
-	return func(f *explain.Facts) {
-		slotRun(job.Succeeded, func(r *job.Run) { ended("")(r); r.Late = true })(f)
-		f.Before = []*job.Run{{Job: "backup", ID: "a", Slot: at("01:30:00"), State: job.Succeeded, Finished: at(before)}}
-	}
-}
-
 func ended(reason string) func(*job.Run) {
 	return func(r *job.Run) { r.Started, r.Finished, r.Reason = at("02:30:00"), at("02:31:00"), reason }
 }
