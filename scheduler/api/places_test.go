@@ -93,7 +93,7 @@ func TestLongAnswersAreBounded(t *testing.T) {
 }
 
 // tokens is Tokens under a name that differs from its method.
-type tokens = interface{ Tokens }
+type tokens = Tokens
 
 func TestAConnectionWithoutRoomIsCounted(t *testing.T) {
 	refused := 0

@@ -74,7 +74,7 @@ func explainRun(f Facts, r *job.Run) Answer {
 	return a
 }
 
-// lateBecause returns why a run is late. The record of the run does not say it, but the earlier runs show whether one was in the way.
+// lateBecause returns why a run is late. The record of the run does not say it. The earlier runs show whether one was in the way.
 func lateBecause(f Facts, r *job.Run) string {
 	const nobody = "no leader could dispatch it in time"
 	if f.Job != nil && f.Job.Spec.Overlap == job.OverlapAllow {
