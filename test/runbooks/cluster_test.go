@@ -85,7 +85,7 @@ http:
 auth: {mode: required, file: /etc/rota/auth.yaml}
 etcd:
   embedded:
-    client: https://HOST:2379
+    client: https://127.0.0.1:2379
     peer: https://HOST:2380
     tls: {cert: /etc/rota/etcd-tls/HOST.crt, key: /etc/rota/etcd-tls/HOST.key, ca: /etc/rota/etcd-tls/ca.crt}
     cluster: `, "HOST", host)+strings.Join(peers, ",")+`

@@ -8,7 +8,7 @@ import (
 // TestRemoveAWorker stops a worker while it executes.
 func TestRemoveAWorker(t *testing.T) {
 	begin(t)
-	m, l := startReplicas(t, 1, "", "  long: {workers: {zone: far}, shell: 'sleep 3; echo done'}\n")
+	m, l := startReplicas(t, 1, "etcd: {embedded: {client: 'https://q1:2379'}}", "  long: {workers: {zone: far}, shell: 'sleep 3; echo done'}\n")
 	m.install(l, "", "w1")
 	m.write("w1", "etc/rota/worker.yaml", `
 node: {name: w1, data_dir: /var/lib/rota}
