@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestCountSlots counts the slots of ranges as a backfill finds them. What is left of a range may begin a nanosecond after a slot.
+// TestCountSlots counts the slots of ranges as a backfill finds them. The rest of a range may begin a nanosecond after a slot.
 func TestCountSlots(t *testing.T) {
 	every := job.Spec{Every: job.Duration(10 * time.Second)}
 	when, err := When("report", &every)
