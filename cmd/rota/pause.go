@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -10,35 +11,55 @@ import (
 
 func newPauseCommand(c *cli) *cobra.Command {
 	return newSwitchCommand(c, &cobra.Command{
-		Use:   "pause JOB | -l SELECTOR | --all",
+		Use:   "pause JOB | -l SELECTOR | --since TIME | --all",
 		Short: "Stop dispatching jobs",
-		Long: `Stop dispatching one job, the jobs with some labels, or all jobs. Slots during the pause are skipped. Started runs
-continue.`,
-		Example: "  rota pause charge --reason 'billing is down'",
-	}, "paused", func(v *api.JobView) bool { return v.Paused == nil }, (*client.Client).PauseJob, (*client.Client).PauseAll)
+		Long: `Stop dispatching one job, the jobs with some labels, the jobs that were changed lately, or all jobs. Slots during the pause are
+skipped. Started runs continue.`,
+		Example: "  rota pause charge --reason 'billing is down'\n  rota pause --since 1h --reason 'what did this release break?'",
+	}, switching{
+		done: "paused", since: "jobs that were defined or changed since a time, or since a span ago (1h, 7d)",
+		at:  func(v *api.JobView) (time.Time, bool) { return v.Updated, v.Paused == nil },
+		one: (*client.Client).PauseJob, all: (*client.Client).PauseAll,
+	})
 }
 
 func newResumeCommand(c *cli) *cobra.Command {
 	return newSwitchCommand(c, &cobra.Command{
-		Use:     "resume JOB | -l SELECTOR | --all",
+		Use:     "resume JOB | -l SELECTOR | --since TIME | --all",
 		Short:   "Dispatch paused jobs again",
-		Example: "  rota resume charge",
-	}, "resumed", func(v *api.JobView) bool { return v.Paused != nil }, (*client.Client).ResumeJob, (*client.Client).ResumeAll)
+		Example: "  rota resume charge\n  rota resume --since 1h",
+	}, switching{
+		done: "resumed", since: "jobs that were paused since a time, or since a span ago (1h, 7d)",
+		at: func(v *api.JobView) (at time.Time, applies bool) {
+			if v.Paused != nil {
+				at = v.Paused.At
+			}
+			return at, v.Paused != nil
+		},
+		one: (*client.Client).ResumeJob, all: (*client.Client).ResumeAll,
+	})
 }
 
-// newSwitchCommand completes the command pause or resume. applies reports whether a job is in the other state. one changes one
-// job, and all changes the whole cluster.
-func newSwitchCommand(c *cli, cmd *cobra.Command, done string, applies func(*api.JobView) bool,
-	one func(*client.Client, context.Context, string, string) (api.JobView, error),
-	all func(*client.Client, context.Context, string) (api.GateView, error),
-) *cobra.Command {
+// switching is what pause and resume do.
+type switching struct {
+	done  string                               // "paused"
+	since string                               // the usage of --since
+	at    func(*api.JobView) (time.Time, bool) // the time that --since looks at, and whether the job is in the other state
+	one   func(*client.Client, context.Context, string, string) (api.JobView, error)
+	all   func(*client.Client, context.Context, string) (api.GateView, error)
+}
+
+// newSwitchCommand completes the command pause or resume.
+func newSwitchCommand(c *cli, cmd *cobra.Command, s switching) *cobra.Command {
 	var every bool
 	var reason string
 	var many bulkFlags
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
-		case every && (len(args) > 0 || many.selector != ""):
+		case every && (len(args) > 0 || many.many(cmd)):
 			return usagef("%s: give either a job or --all", cmd.Name())
+		case len(args) > 0 && many.since != "":
+			return usagef("%s: give either a job or --since", cmd.Name())
 		case every:
 			return nil
 		}
@@ -47,36 +68,42 @@ func newSwitchCommand(c *cli, cmd *cobra.Command, done string, applies func(*api
 	cmd.ValidArgsFunction = c.completeJobs
 	cmd.RunE = c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
 		if every {
-			g, err := all(cl, ctx, reason)
+			g, err := s.all(cl, ctx, reason)
 			if err != nil {
 				return err
 			}
-			return c.print(g, func(p *page) { p.line("all jobs %s", done) })
+			return c.print(g, func(p *page) { p.line("all jobs %s", s.done) })
 		}
-		if many.selector != "" {
+		if many.many(cmd) {
+			since, err := c.sinceInstant(many.since)
+			if err != nil {
+				return err
+			}
 			jobs, err := cl.SelectJobs(ctx, many.selector)
 			if err != nil {
 				return err
 			}
-			b := &bulk{verb: cmd.Name(), done: done, noun: "job", of: many.of(args)}
+			b := &bulk{verb: cmd.Name(), done: s.done, noun: "job", of: many.of(args)}
 			for i := range jobs {
-				if applies(&jobs[i]) {
+				if at, applies := s.at(&jobs[i]); applies && !at.Before(since) {
 					b.targets = append(b.targets, target{jobs[i].Name, labelsText(jobs[i].Spec.Labels)})
 				}
 			}
 			b.do = func(ctx context.Context, name string) error {
-				_, err := one(cl, ctx, name, reason)
+				_, err := s.one(cl, ctx, name, reason)
 				return err
 			}
 			return c.bulk(ctx, b, many.yes)
 		}
-		v, err := one(cl, ctx, args[0], reason)
+		v, err := s.one(cl, ctx, args[0], reason)
 		if err != nil {
 			return err
 		}
-		return c.print(v, func(p *page) { p.line("job %s %s", v.Job.Name, done) })
+		return c.print(v, func(p *page) { p.line("job %s %s", v.Job.Name, s.done) })
 	})
 	many.add(cmd)
+	cmd.Flags().StringVar(&many.since, "since", "", s.since)
+	many.selects = append(many.selects, "since")
 	cmd.Flags().BoolVar(&every, "all", false, "all jobs of the cluster")
 	cmd.Flags().StringVar(&reason, "reason", "", "text that is shown with the pause")
 	return cmd

@@ -104,18 +104,27 @@ func (c *cli) runFilter(args, states []string, since string, limit int) (client.
 
 // sinceTime returns the value of a flag --since as a time for the API; "" if the flag is not given.
 func (c *cli) sinceTime(since string) (string, error) {
+	t, err := c.sinceInstant(since)
+	if err != nil || t.IsZero() {
+		return "", err
+	}
+	return t.UTC().Format(time.RFC3339Nano), nil
+}
+
+// sinceInstant returns the time that a flag --since names; zero if the flag is not given.
+func (c *cli) sinceInstant(since string) (time.Time, error) {
 	if since == "" {
-		return "", nil
+		return time.Time{}, nil
 	}
 	if d, err := parseSpan(since); err == nil {
-		return c.now().Add(-d).UTC().Format(time.RFC3339Nano), nil
+		return c.now().Add(-d), nil
 	}
 	t, err := parseInstant(since, c.now(), time.Local)
 	if err != nil {
 		msg := fmt.Sprintf("--since %q is neither a time span nor a time", since)
-		return "", usageError{msg, "write it as 24h, 7d, today or 2026-01-31T02:30:00Z"}
+		return t, usageError{msg, "write it as 24h, 7d, today or 2026-01-31T02:30:00Z"}
 	}
-	return t.UTC().Format(time.RFC3339Nano), nil
+	return t, nil
 }
 
 // completeStates completes the values of a command's flag --state.

@@ -19,7 +19,7 @@ func TestANodeOpensASocketForItsUser(t *testing.T) {
 	}
 	set.Auth = config.Auth{Mode: config.AuthRequired, File: file}
 	path := filepath.Join(set.Node.DataDir, "api.sock")
-	r := begin(t, Config{Settings: set, Version: version})
+	r := start(t, Config{Settings: set, Version: version})
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("got %v, %v, want a socket that only its owner can open", info, err)

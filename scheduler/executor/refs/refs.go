@@ -138,6 +138,9 @@ func (r *Resolver) readFile(name string) (string, error) {
 	if err == nil {
 		f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe may have taken its place
 	}
+	if errors.Is(err, syscall.EAGAIN) { // another process has a lease on the file, and gives it up for who waits
+		f, err = os.Open(path)
+	}
 	if err != nil {
 		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pe.Err // the error names the reference, which has the path
