@@ -15,7 +15,7 @@ func newPauseCommand(c *cli) *cobra.Command {
 		Short: "Stop dispatching jobs",
 		Long: `Stop dispatching one job, the jobs with some labels, the jobs that were changed lately, or all jobs. Slots during the pause are
 skipped. Started runs continue.`,
-		Example: "  rota pause charge --reason 'billing is down'\n  rota pause --since 1h --reason 'what did this release break?'",
+		Example: "  rota pause charge --reason 'billing is down'",
 	}, switching{
 		done: "paused", since: "jobs that were defined or changed since a time, or since a span ago (1h, 7d)",
 		at:  func(v *api.JobView) (time.Time, bool) { return v.Updated, v.Paused == nil },
@@ -27,7 +27,7 @@ func newResumeCommand(c *cli) *cobra.Command {
 	return newSwitchCommand(c, &cobra.Command{
 		Use:     "resume JOB | -l SELECTOR | --since TIME | --all",
 		Short:   "Dispatch paused jobs again",
-		Example: "  rota resume charge\n  rota resume --since 1h",
+		Example: "  rota resume charge",
 	}, switching{
 		done: "resumed", since: "jobs that were paused since a time, or since a span ago (1h, 7d)",
 		at: func(v *api.JobView) (at time.Time, applies bool) {

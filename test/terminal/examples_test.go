@@ -95,7 +95,7 @@ func TestExamplesOfHelp(t *testing.T) {
 	}
 	c := cluster.StartDev(t, cluster.Config{Binary: binary, Jobs: map[string]job.Spec{
 		"nightly-backup": {Schedule: []string{"30 2 * * *"}, Shell: "echo dumped", Labels: map[string]string{"team": "ops"}},
-		"charge":         {Every: job.Duration(time.Minute), Shell: "echo charged"},
+		"charge":         {Every: job.Duration(10 * time.Second), Shell: "echo charged"},
 		"report":         {Schedule: []string{"@daily"}, Shell: "echo reported"},
 	}})
 	shell.join(t, c)
