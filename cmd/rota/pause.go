@@ -13,8 +13,8 @@ func newPauseCommand(c *cli) *cobra.Command {
 	return newSwitchCommand(c, &cobra.Command{
 		Use:   "pause JOB | -l SELECTOR | --since TIME | --all",
 		Short: "Stop dispatching jobs",
-		Long: `Stop dispatching one job, the jobs with some labels, the jobs that were changed lately, or all jobs. Slots during the pause are
-skipped. Started runs continue.`,
+		Long: `Stop dispatching one job, the jobs with some labels, the jobs that were changed lately, or all jobs. Slots during the pause
+are skipped. Started runs continue.`,
 		Example: "  rota pause charge --reason 'billing is down'",
 	}, switching{
 		done: "paused", since: "jobs that were defined or changed since a time, or since a span ago (1h, 7d)",

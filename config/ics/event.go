@@ -177,7 +177,12 @@ func (e *event) readRule(text string) error {
 }
 
 // starts returns the first days of all occurrences.
-func (e *event) starts() ([]time.Time, error) {
+func (e *event) starts() (days []time.Time, err error) {
+	defer func() {
+		if recover() != nil { // package rrule panics for days such as the 17th Thursday of October
+			err = e.wrong("see RFC 5545, section 3.3.10", "has an RRULE whose days do not exist")
+		}
+	}()
 	all := append([]time.Time{e.start}, e.more...)
 	for _, o := range e.rules {
 		rule, err := rrule.NewRRule(*o)
