@@ -87,7 +87,8 @@ func sameEvents(t *testing.T, c *cluster.Cluster, after int64, seen []any) {
 // shifts sums the layout shifts of the open page that no input caused.
 const shifts = `window.shift = 0; window.changes = 0;
 new PerformanceObserver(list => { for (const e of list.getEntries()) if (!e.hadRecentInput) shift += e.value; }).observe({type: 'layout-shift'});
-new MutationObserver(list => { changes += list.length; }).observe(document.querySelector('main'), {childList: true, subtree: true}); 0`
+new MutationObserver(list => { changes += list.length; }).observe(document.querySelector('main'), {childList: true, subtree: true});
+window.frames_ = 0; (function next() { frames_++; requestAnimationFrame(next); })(); 0`
 
 // nothingMoves proves that open pages stay where they are while events arrive.
 func nothingMoves(t *testing.T, b *browser, base string) {
@@ -96,7 +97,8 @@ func nothingMoves(t *testing.T, b *browser, base string) {
 		b.await(10*time.Second, "the page is live", "document.querySelector('#live').dataset.state === 'on'")
 		b.eval(shifts)
 		b.await(20*time.Second, view+" follows the cluster", "changes > 5")
-		time.Sleep(time.Second)
+		b.eval("frames_ = 0")
+		b.await(10*time.Second, "the changes are painted", "frames_ > 20")
 		moved, _ := b.eval("shift").(float64)
 		t.Logf("%s moved by %.4f", view, moved)
 		if moved > 0.01 {

@@ -96,24 +96,31 @@ func runNote(v *api.JobView) string {
 // oneJob performs an operation on the job with a path.
 type oneJob func(s *site, r *http.Request, f *form, path string) error
 
-// performJobs returns the action that performs one operation on each selected job. A refusal does not stop the others.
+// performJobs returns the action that performs one operation on each selected job.
 func performJobs(done string, do oneJob) func(*site, *http.Request, *form) (string, error) {
 	return func(s *site, r *http.Request, f *form) (string, error) {
-		var failed []string
-		for _, name := range f.Jobs {
-			err := do(s, r, f, "/v1/jobs/"+url.PathEscape(name))
-			if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status != http.StatusServiceUnavailable {
-				failed = append(failed, name+": "+problem.Detail)
-			} else if err != nil {
-				return "", err
-			}
-		}
-		if len(failed) > 0 {
-			f.Error = fmt.Sprintf("%d of %s refused. %s", len(failed), plural(len(f.Jobs), "job"), strings.Join(failed, "; "))
-			return "", nil
-		}
-		return "/jobs?done=" + done, nil
+		return f.each(f.Jobs, "job", "/jobs?done="+done, func(name string) error {
+			return do(s, r, f, "/v1/jobs/"+url.PathEscape(name))
+		})
 	}
+}
+
+// each performs an operation on each selected job or run, and then leads to a page. A refusal does not stop the others.
+func (f *form) each(names []string, noun, page string, do func(name string) error) (string, error) {
+	var failed []string
+	for _, name := range names {
+		err := do(name)
+		if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status != http.StatusServiceUnavailable {
+			failed = append(failed, name+": "+problem.Detail)
+		} else if err != nil {
+			return "", err
+		}
+	}
+	if len(failed) > 0 {
+		f.Error = fmt.Sprintf("%d of %s refused. %s", len(failed), plural(len(names), noun), strings.Join(failed, "; "))
+		return "", nil
+	}
+	return page, nil
 }
 
 func pauseOne(s *site, r *http.Request, f *form, path string) error {

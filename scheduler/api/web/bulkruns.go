@@ -99,25 +99,12 @@ func prepareRetryRuns(s *site, r *http.Request, f *form) error {
 	})(s, r, f)
 }
 
-// performRuns returns the action that performs one operation on each selected run. A refusal does not stop the others.
+// performRuns returns the action that performs one operation on each selected run.
 func performRuns(
 	done string, do func(s *site, r *http.Request, f *form, ref string) error,
 ) func(*site, *http.Request, *form) (string, error) {
 	return func(s *site, r *http.Request, f *form) (string, error) {
-		var failed []string
-		for _, ref := range f.Runs {
-			err := do(s, r, f, ref)
-			if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status != http.StatusServiceUnavailable {
-				failed = append(failed, ref+": "+problem.Detail)
-			} else if err != nil {
-				return "", err
-			}
-		}
-		if len(failed) > 0 {
-			f.Error = fmt.Sprintf("%d of %s refused. %s", len(failed), plural(len(f.Runs), "run"), strings.Join(failed, "; "))
-			return "", nil
-		}
-		return "/runs?done=" + done, nil
+		return f.each(f.Runs, "run", "/runs?done="+done, func(ref string) error { return do(s, r, f, ref) })
 	}
 }
 

@@ -23,6 +23,18 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
+// eventually polls until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
 func secret(t testing.TB) auth.Secret {
 	t.Helper()
 	s, err := auth.NewSecret(rand.Reader)
@@ -71,11 +83,7 @@ func TestAFileOfEverybodyIsRefused(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(10 * time.Second); (a.Mistake() != nil) != wrong; time.Sleep(time.Millisecond) { // polls another goroutine
-			if time.Now().After(deadline) {
-				t.Fatalf("with the mode %v: mistake %v", mode, a.Mistake())
-			}
-		}
+		eventually(t, fmt.Sprintf("with the mode %v, wrong is %v", mode, wrong), func() bool { return (a.Mistake() != nil) == wrong })
 		if c, err := a.Authenticate(request(t, s.Text(), "")); err != nil || c.Principal != "alice" {
 			t.Errorf("with the mode %v, the last good version is not in force: %v, %v", mode, c, err)
 		}
@@ -125,14 +133,6 @@ func TestTheFileIsFollowed(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
 	defer func() { stop(); <-done }()
-	eventually := func(what string, holds func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) { // polls another goroutine
-			if time.Now().After(deadline) {
-				t.Fatalf("still not: %s", what)
-			}
-		}
-	}
 	proves := func(s auth.Secret) bool {
 		c, err := a.Authenticate(request(t, s.Text(), ""))
 		return err == nil && !c.Anonymous()
@@ -141,7 +141,7 @@ func TestTheFileIsFollowed(t *testing.T) {
 		t.Fatal("the tokens of the first file are not those that count")
 	}
 	write("tokens:\n" + entry(second, "ci", "admin"))
-	eventually("the second file counts", func() bool { return proves(second) && !proves(first) })
+	eventually(t, "the second file counts", func() bool { return proves(second) && !proves(first) })
 	for what, spoil := range map[string]func(){
 		"no YAML":         func() { write("tokens: [nonsense") },
 		"an unknown role": func() { write("tokens:\n" + entry(second, "ci", "king")) },
@@ -153,14 +153,14 @@ func TestTheFileIsFollowed(t *testing.T) {
 	} {
 		before := refused.Load()
 		spoil()
-		eventually(what+" is refused", func() bool { return refused.Load() > before })
+		eventually(t, what+" is refused", func() bool { return refused.Load() > before })
 		if !proves(second) || proves(first) {
 			t.Errorf("%s: the last good file is no longer in force", what)
 		}
 		write("tokens:\n" + entry(second, "ci", "admin"))
 	}
 	write("tokens:\n" + entry(first, "ci", "viewer"))
-	eventually("a good file counts again", func() bool { return proves(first) && !proves(second) })
+	eventually(t, "a good file counts again", func() bool { return proves(first) && !proves(second) })
 }
 
 func TestTokenAndCertificateNameOnePrincipal(t *testing.T) {
