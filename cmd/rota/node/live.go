@@ -52,6 +52,9 @@ func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 		n.startCampaign(ctx, background)
 	}
 	stops.add("turn requests away", func() error { n.server.Drain(); return nil })
+	if err := n.awaitFiles(ctx, stops.failed()); err != nil {
+		return err
+	}
 	if n.cfg.Ready != nil {
 		n.cfg.Ready(n)
 	}
@@ -63,6 +66,27 @@ func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 	case err := <-stops.failed():
 		return err
 	}
+}
+
+// filesPatience bounds how long a start waits for the job files: etcd may fail meanwhile.
+const filesPatience = 5 * time.Second
+
+// awaitFiles waits until the job files are in force, or until the first attempt has failed. So what is started together with a
+// new job file finds its jobs. It returns the error of a part that failed meanwhile.
+func (n *Node) awaitFiles(ctx context.Context, failed <-chan error) error {
+	if n.files == nil {
+		return nil
+	}
+	patience := time.NewTimer(filesPatience)
+	defer patience.Stop()
+	select {
+	case <-n.files.Tried():
+	case <-patience.C:
+	case <-ctx.Done():
+	case err := <-failed:
+		return err
+	}
+	return nil
 }
 
 // answerReloads answers the signals of Reload on a node without job files, which has nothing to read.

@@ -58,7 +58,7 @@ type Config struct {
 	StopMargin, StopPatience time.Duration
 	// A signal on Reload makes the node read the job files again. It also reads them when they change. May be nil.
 	Reload <-chan os.Signal
-	// Reloaded is called after each signal on Reload, once the job files were read. May be nil.
+	// Reloaded is called after each signal on Reload, once the job files are in force or the attempt has failed. May be nil.
 	Reloaded func()
 	// Now returns the wall clock by which this node makes decisions; nil stands for time.Now. The results must have a monotonic
 	// reading, because leases and deadlines use the monotonic clock.
@@ -70,7 +70,7 @@ type Config struct {
 	// Members returns the present value of etcd.embedded.cluster, which may change while the node runs. Nil or "" stands for the
 	// value in Settings. Only used with etcd.embedded.rejoin: auto.
 	Members func() string
-	// Ready is called once the node answers requests. May be nil.
+	// Ready is called once the node answers requests, and its job files are in force or the first attempt has failed. May be nil.
 	Ready func(*Node)
 }
 

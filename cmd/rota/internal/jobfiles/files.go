@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -21,7 +22,7 @@ type Config struct {
 	Node     string           // the name of the replica
 	DataDir  string           // data directory of the replica
 	Reload   <-chan os.Signal // a signal makes Files read the files again; may be nil
-	Reloaded func()           // called after each such read, whether the files have mistakes or not; may be nil
+	Reloaded func()           // called after the answer to each such signal, whether the files are in force or not; may be nil
 }
 
 // Store reads and writes the definitions. Each method that puts or deletes returns job.ErrConflict if the record has changed
@@ -77,6 +78,9 @@ type Files struct {
 	moved    bool        // the last enforce moved the mark
 	behind   string      // why set must not be put in force; "": it may; reset when the files change
 	unstable bool        // the files keep changing; they are read after they have stayed unchanged for a while
+	asked    bool        // a signal on Reload has no answer yet
+
+	tried chan struct{} // closed after the first attempt to put the files in force
 }
 
 // How often the files are checked. The file system reports most changes at once. Polling finds the changes that it does not
@@ -89,10 +93,13 @@ const (
 
 // Open reads the files and logs their mistakes. It does not fail because of mistakes; Run may.
 func Open(cfg Config, log hclog.Logger) *Files {
-	f := &Files{cfg: cfg, log: log, newer: never}
+	f := &Files{cfg: cfg, log: log, newer: never, tried: make(chan struct{})}
 	f.load()
 	return f
 }
+
+// Tried is closed after the first attempt to put the files in force has ended, whether they are in force or not.
+func (f *Files) Tried() <-chan struct{} { return f.tried }
 
 // Run puts the files in force, and does so again after each change of them. It returns an error only if the files have mistakes
 // and no set has ever been in force.
@@ -111,8 +118,8 @@ func (f *Files) Run(ctx context.Context, s Store, m Mirror, r Replica) error {
 	defer poll.Stop()
 	enforce := time.NewTimer(0)
 	defer enforce.Stop()
+	tried := sync.OnceFunc(func() { close(f.tried) })
 	for {
-		forced := false
 		select {
 		case <-ctx.Done():
 			return nil
@@ -129,20 +136,27 @@ func (f *Files) Run(ctx context.Context, s Store, m Mirror, r Replica) error {
 				next = retryAfter
 			}
 			enforce.Reset(next)
+			tried()
+			f.answer()
 			continue
 		case <-f.cfg.Reload:
 			f.log.Info("reading the job files again", "path", f.cfg.Path, "reason", "asked")
-			forced = true
+			f.asked = true
 		case <-changes:
 		case <-poll.C:
 		}
-		if f.poll(ctx, forced) {
+		if f.poll(ctx, f.asked) {
 			enforce.Reset(0)
 		}
-		if forced && f.cfg.Reloaded != nil {
-			f.cfg.Reloaded()
-		}
 	}
+}
+
+// answer answers a signal on Reload, if there was one.
+func (f *Files) answer() {
+	if f.asked && f.cfg.Reloaded != nil {
+		f.cfg.Reloaded()
+	}
+	f.asked = false
 }
 
 // load reads the files, and reports whether the set differs from the last one.
