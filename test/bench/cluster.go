@@ -117,6 +117,19 @@ type nodeConfig struct {
 	extra    []string // further ROTA_… variables
 }
 
+// environ returns the settings of the member's node.
+func (m *member) environ(list []member, cfg nodeConfig) []string {
+	environ := []string{
+		"ROTA_NODE_NAME=" + m.name, "ROTA_NODE_DATA_DIR=" + m.dir, "ROTA_HTTP_LISTEN=" + m.http,
+		"ROTA_ETCD_EMBEDDED_CLIENT=http://" + m.client, "ROTA_ETCD_EMBEDDED_CLUSTER=" + peers(list),
+		"ROTA_WORKER_CAPACITY=" + strconv.Itoa(cfg.capacity), "ROTA_HISTORY_SUCCESS=" + strconv.Itoa(cfg.success),
+	}
+	if len(list) > 1 {
+		environ = append(environ, "ROTA_ETCD_EMBEDDED_PEER=http://"+m.peer)
+	}
+	return append(environ, cfg.extra...)
+}
+
 // start starts the nodes, and returns when all are ready and one leads.
 func (o *options) start(ctx context.Context, list []member, cfg nodeConfig) (*cluster, error) {
 	log := io.Discard
@@ -126,15 +139,7 @@ func (o *options) start(ctx context.Context, list []member, cfg nodeConfig) (*cl
 	ctx, stop := context.WithCancel(ctx)
 	c := &cluster{list: list, stop: stop, ended: make(chan error, len(list))}
 	for _, m := range list {
-		environ := []string{
-			"ROTA_NODE_NAME=" + m.name, "ROTA_NODE_DATA_DIR=" + m.dir, "ROTA_HTTP_LISTEN=" + m.http,
-			"ROTA_ETCD_EMBEDDED_CLIENT=http://" + m.client, "ROTA_ETCD_EMBEDDED_CLUSTER=" + peers(list),
-			"ROTA_WORKER_CAPACITY=" + strconv.Itoa(cfg.capacity), "ROTA_HISTORY_SUCCESS=" + strconv.Itoa(cfg.success),
-		}
-		if len(list) > 1 {
-			environ = append(environ, "ROTA_ETCD_EMBEDDED_PEER=http://"+m.peer)
-		}
-		set, err := config.LoadSettings("", nil, append(environ, cfg.extra...))
+		set, err := config.LoadSettings("", nil, m.environ(list, cfg))
 		if err != nil {
 			return nil, errors.Join(err, c.close())
 		}

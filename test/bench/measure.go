@@ -27,9 +27,25 @@ func usage() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
+// usageOf returns the processor time of a process, to 10 ms; 0 if there is no such process.
+func usageOf(pid int) time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, found := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	if err != nil || !found || len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond // the kernel counts in hundredths of a second
+}
+
 // memory reads a field of /proc/self/status, such as VmRSS, in MiB.
-func memory(field string) float64 {
-	text, err := os.ReadFile("/proc/self/status")
+func memory(field string) float64 { return memoryOf(os.Getpid(), field) }
+
+// memoryOf reads a field of the status of a process, in MiB.
+func memoryOf(pid int, field string) float64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}

@@ -10,27 +10,26 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/executor/handler"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// crowd is the benchmark of open pages: jobs run at a steady rate, first without an open page, and then with many.
+// crowd is the benchmark of open pages: jobs run at a steady rate, first without an open page, and then with many of one replica.
+// That replica does not lead, if there is another.
 type crowd struct {
 	pages, jobs int
 	every       time.Duration
 	lasts       time.Duration
-	late        atomic.Pointer[latencies] // of the present part
 }
 
 func pages() benchmark {
 	var b crowd
 	return benchmark{
-		name: "pages", usage: "what open pages cost the replica that answers them, and whether runs are later",
+		name: "pages", usage: "what open pages cost each replica, and whether runs are later",
 		flags: func(f *flag.FlagSet) {
-			f.IntVar(&b.pages, "pages", 1000, "open pages, all on the first node")
+			f.IntVar(&b.pages, "pages", 1000, "open pages of one replica, which does not lead if there is another")
 			f.IntVar(&b.jobs, "jobs", 100, "jobs")
 			f.DurationVar(&b.every, "every", 10*time.Second, "distance between the slots of a job")
 			f.DurationVar(&b.lasts, "for", 30*time.Second, "how long each of the two parts is measured")
@@ -51,35 +50,21 @@ func (b *crowd) run(ctx context.Context, o *options) error {
 	if _, err := fill(ctx, list, b.jobs, define); err != nil {
 		return err
 	}
-	led, err := newLedger(b.jobs, define)
+	c, err := o.startApart(ctx, list, nodeConfig{capacity: 64, success: 20})
 	if err != nil {
 		return err
 	}
-	b.late.Store(&latencies{})
-	execute := func(ctx context.Context, t handler.Task) error {
-		now := time.Now()
-		if err := led.execute(ctx, t); err != nil {
-			return err
-		}
-		i, err := strconv.Atoi(strings.TrimPrefix(t.Job, jobPrefix))
-		b.late.Load().add(now.Sub(t.Slot.Add(led.jobs[i].offset)))
-		return err
-	}
-	c, err := o.start(ctx, list, nodeConfig{execute: execute, capacity: 64, success: 20})
-	if err != nil {
-		return err
-	}
-	return errors.Join(b.measure(ctx, o, c, led), c.close())
+	return errors.Join(b.measure(ctx, c), c.close())
 }
 
-func (b *crowd) measure(ctx context.Context, o *options, c *cluster, led *ledger) error {
-	if err := led.await(ctx, 2*b.jobs, time.Now().Add(3*b.every+10*time.Second)); err != nil {
+func (b *crowd) measure(ctx context.Context, c *apart) error {
+	// The first slots are those after the start. There is no condition to poll: the measured part is what comes after.
+	time.Sleep(b.every)
+	if err := b.part(ctx, c, "without pages"); err != nil {
 		return err
 	}
-	b.part("without pages")
-	// The pages are another process, so that their work does not count.
 	var report bytes.Buffer
-	open := exec.CommandContext(ctx, os.Args[0], "open", "-url", "http://"+c.list[0].http, "-pages", strconv.Itoa(b.pages))
+	open := exec.CommandContext(ctx, os.Args[0], "open", "-url", "http://"+c.viewed.http, "-pages", strconv.Itoa(b.pages))
 	open.Stdout, open.Stderr = &report, os.Stderr
 	end, err := open.StdinPipe()
 	if err != nil {
@@ -90,11 +75,7 @@ func (b *crowd) measure(ctx context.Context, o *options, c *cluster, led *ledger
 	}
 	// The pages open within ten seconds. There is no condition to poll: the measured part is what comes after.
 	time.Sleep(20 * time.Second)
-	stop, err := o.profiled()
-	if err == nil {
-		b.part(fmt.Sprintf("with %d pages", b.pages))
-		stop()
-	}
+	err = b.part(ctx, c, fmt.Sprintf("with %d pages", b.pages))
 	err = errors.Join(err, end.Close(), open.Wait())
 	for line := range strings.Lines(report.String()) {
 		fmt.Print(line)
@@ -103,15 +84,40 @@ func (b *crowd) measure(ctx context.Context, o *options, c *cluster, led *ledger
 }
 
 // part measures one part.
-func (b *crowd) part(what string) {
-	late := &latencies{}
-	b.late.Store(late)
-	used := usage()
+func (b *crowd) part(ctx context.Context, c *apart, what string) error {
+	fmt.Println(what)
+	began, before := time.Now(), c.usage()
 	// The measured window has a fixed length.
 	time.Sleep(b.lasts)
-	used = usage() - used
-	b.late.Store(&latencies{})
-	say(what+", late", "%s, of %d runs", late.quantiles(), len(late.list))
-	say("processor", "%.1f %% of a core", 100*used.Seconds()/b.lasts.Seconds())
-	say("resident", "%.0f MiB, %.1f MiB in use", memory("VmRSS"), live()/(1<<20))
+	for i, used := range c.usage() {
+		m := &c.list[i]
+		role := "follower"
+		switch {
+		case m.name == c.leader && m == c.viewed:
+			role = "leader, viewed"
+		case m.name == c.leader:
+			role = "leader"
+		case m == c.viewed:
+			role = "follower, viewed"
+		}
+		say(m.name+", "+role, "%.1f %% of a core, %.0f MiB", 100*(used-before[i]).Seconds()/b.lasts.Seconds(),
+			memoryOf(c.processes[i].Process.Pid, "VmRSS"))
+	}
+	late := &latencies{}
+	for next := ""; ; {
+		list, err := c.Runs(ctx, client.RunFilter{Since: began.UTC().Format(time.RFC3339)}, next)
+		if err != nil {
+			return err
+		}
+		for _, r := range list.Runs {
+			if !r.Started.IsZero() {
+				late.add(r.Started.Sub(r.Due))
+			}
+		}
+		if next = list.Continue; next == "" {
+			break
+		}
+	}
+	say("late", "%s, of %d runs", late.quantiles(), len(late.list))
+	return nil
 }
