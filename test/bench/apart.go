@@ -17,7 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 )
 
-// apart is a cluster whose nodes are processes of their own, so that the costs of each can be told from those of the others.
+// apart is a cluster whose nodes are processes of their own, so that each has costs of its own.
 type apart struct {
 	*client.Client // client of the first node
 	list           []member
