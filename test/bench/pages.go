@@ -16,8 +16,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// crowd is the benchmark of open pages: jobs run at a steady rate, first without an open page, and then with many of one replica,
-// which does not lead if there is another.
+// crowd is the benchmark of open pages. Jobs run at a steady rate, first without an open page. Then one replica has many, which
+// does not lead if there is another.
 type crowd struct {
 	pages, jobs int
 	every       time.Duration
