@@ -190,6 +190,12 @@ func TestOlderFilesDoNotUndoNewerOnes(t *testing.T) {
 		write(t, file2, jobsFile("old", "x", "gone"))
 		q1.wantJobs(t, "gone=old x=old")
 	})
+	t.Run("equal files have no note", func(t *testing.T) {
+		eventually(t, "a note of q1", func() bool { return strings.Contains(q2.notes(t), "q1: ") })
+		write(t, file2, jobsFile("new", "x"))
+		q1.wantJobs(t, "x=new")
+		eventually(t, "no note of q1", func() bool { return q2.notes(t) == "" })
+	})
 }
 
 // TestAReplicaWithTheFilesInForceWritesTheRest simulates a replica that died after it moved the mark, before it had written all

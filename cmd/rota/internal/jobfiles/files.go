@@ -145,7 +145,7 @@ func (f *Files) Run(ctx context.Context, s Store, m Mirror, r Replica) error {
 		case <-changes:
 		case <-poll.C:
 		}
-		if f.poll(ctx, f.asked) {
+		if f.poll(ctx, f.asked) || f.agrees() {
 			enforce.Reset(0)
 		}
 	}
@@ -197,6 +197,9 @@ func isUnread(mistakes error) bool {
 	var all config.Errors
 	return errors.As(mistakes, &all) && slices.ContainsFunc(all, func(e *config.Error) bool { return e.Unread })
 }
+
+// agrees reports whether set is in force although it was not to be put in force: another replica has put the same set in force.
+func (f *Files) agrees() bool { return f.behind != "" && f.set != nil && f.mirror.Files().Hash == f.set.Hash }
 
 // read reads the files after a change. The change counts as an edit, unless no read has succeeded since the start of the process.
 func (f *Files) read() {
