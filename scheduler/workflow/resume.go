@@ -15,13 +15,42 @@ func Follow(old *job.Run) []job.Parent {
 	return list
 }
 
+// Unfit says why the workflow cannot be resumed from old, which has ended; "" if it can. It can if old itself did not succeed. A step
+// that was skipped because of its parents is resumed from one of them.
+func Unfit(old *job.Run) string {
+	switch {
+	case old.State == job.Succeeded:
+		return "it succeeded: resume the workflow from a run that failed"
+	case old.On != "":
+		return "it is for one worker: resume the workflow from the run on every worker"
+	case old.State != job.Skipped:
+		return ""
+	}
+	for i := range old.After {
+		if a := &old.After[i]; old.SlotSkipped || !a.When.Met(a.State) {
+			return "it was skipped: " + old.Reason + ": resume the workflow from that parent"
+		}
+	}
+	return ""
+}
+
 // Resume returns the records of the steps that run again together with r, which repeats the failed run old. They have the id of r.
-// These are the steps behind old that did not succeed with the id of old, or have no run of it yet. A step that succeeded does not
-// run again: steps that follow it follow its run. run returns the record of a name, nil if there is none.
+// These are the steps behind old that did not succeed, or have no run yet. If old itself repeats a run, a step that has no run with
+// the id of old may have succeeded with that of the earlier run. A step that succeeded does not run again: steps that follow it
+// follow its run. run returns the record of a name, nil if there is none.
 func (g Graph) Resume(old, r *job.Run, run func(name string) *job.Run, generation func(name string) int64) (steps []job.Run) {
+	ids := lineage(old, run)
+	latest := func(name string) *job.Run {
+		for _, id := range ids {
+			if r := run(name + "/" + id); r != nil {
+				return r
+			}
+		}
+		return nil
+	}
 	again := map[string]bool{old.Job: true}
 	for _, name := range g.Behind(old.Job) {
-		before := run(name + "/" + old.ID)
+		before := latest(name)
 		reached := false // through a step that runs again
 		for _, a := range g.parents[name] {
 			reached = reached || again[a.Job]
@@ -42,7 +71,7 @@ func (g Graph) Resume(old, r *job.Run, run func(name string) *job.Run, generatio
 		for _, a := range g.parents[name] {
 			p := job.Parent{Job: a.Job, When: a.When}
 			if !again[a.Job] {
-				p.ID = followed(before, a.Job, old.ID)
+				p.ID = followed(before, latest(a.Job), a.Job, old.ID)
 			}
 			step.After = append(step.After, p)
 		}
@@ -51,8 +80,31 @@ func (g Graph) Resume(old, r *job.Run, run func(name string) *job.Run, generatio
 	return steps
 }
 
-// followed returns the id of the run of a parent that the step before followed, or would have followed.
-func followed(before *job.Run, parent, id string) string {
+// maxLineage bounds how many earlier runs lineage follows: a store may contain a cycle of them.
+const maxLineage = 100
+
+// lineage returns the id of a run, and those of the runs that it repeats, latest first.
+func lineage(r *job.Run, run func(name string) *job.Run) []string {
+	ids := []string{r.ID}
+	for r.RetryOf != "" && len(ids) < maxLineage {
+		_, id, err := job.ParseRunName(r.RetryOf)
+		if err != nil {
+			break
+		}
+		ids = append(ids, id)
+		if r = run(r.RetryOf); r == nil {
+			break
+		}
+	}
+	return ids
+}
+
+// followed returns the id of the run of a parent that the step before followed, or would have followed. latest is the latest run of
+// that parent. before and latest may be nil.
+func followed(before, latest *job.Run, parent, id string) string {
+	if latest != nil {
+		id = latest.ID
+	}
 	if before != nil {
 		for i := range before.After {
 			if a := &before.After[i]; a.Job == parent {

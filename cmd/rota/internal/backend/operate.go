@@ -219,7 +219,7 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume
 	}
 	var behind []job.Run
 	if resume {
-		if behind, err = b.resumed(&old, &r); err != nil {
+		if behind, err = b.resumed(ctx, &old, &r); err != nil {
 			return api.RunView{}, false, err
 		}
 	}

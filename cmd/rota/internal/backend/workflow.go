@@ -105,13 +105,12 @@ func (b *Backend) stepsOf(r *job.Run) ([]job.Run, error) {
 }
 
 // resumed returns the records of the steps behind old that did not run because of it. r repeats old.
-func (b *Backend) resumed(old, r *job.Run) ([]job.Run, error) {
-	if old.State == job.Succeeded || old.State == job.Skipped {
-		return nil, &api.Refusal{
-			Reason: fmt.Sprintf("run %s is %s: resume the workflow from a run that failed; `rota graph %s --slot %s` shows it",
-				old.Name(), old.State, old.Job, old.ID),
-		}
+func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, error) {
+	if unfit := workflow.Unfit(old); unfit != "" {
+		return nil, &api.Refusal{Reason: fmt.Sprintf("the workflow cannot be resumed from run %s: %s; `rota graph %s --slot %s` shows all",
+			old.Name(), unfit, old.Job, old.ID)}
 	}
+	b.shown(ctx, old.Rev) // the mirror has the runs that ended before old
 	return atMost(r, b.defaultParams(workflow.Of(b.specs()).Resume(old, r, func(name string) *job.Run {
 		step, _ := b.mirror.Run(name)
 		return step

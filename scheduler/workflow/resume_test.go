@@ -1,0 +1,73 @@
+package workflow_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
+)
+
+// TestASecondResumeRepeatsNoSuccess resumes a workflow from a run that a resume made, and that failed again. Steps that succeeded
+// with the first id have no run with the second one.
+func TestASecondResumeRepeatsNoSuccess(t *testing.T) {
+	g := workflow.Of(specs("left: ; right: ; join: left right; clean: left?done; tell: join clean?done"))
+	runs := map[string]*job.Run{}
+	put := func(name, id, of string, s job.State, after ...job.Parent) *job.Run {
+		r := &job.Run{Job: name, ID: id, State: s, RetryOf: of, After: after}
+		runs[r.Name()] = r
+		return r
+	}
+	follows := func(name, id string) job.Parent { return job.Parent{Job: name, ID: id} }
+	put("left", "x", "", job.Failed)
+	put("right", "x", "", job.Succeeded)
+	put("clean", "x", "", job.Succeeded, follows("left", ""))
+	put("join", "x", "", job.Skipped, follows("left", ""), follows("right", ""))
+	put("tell", "x", "", job.Skipped, follows("join", ""), follows("clean", ""))
+	old := put("left", "y", "left/x", job.Failed)
+	put("join", "y", "join/x", job.Skipped, follows("left", ""), follows("right", "x"))
+
+	again := job.Run{Job: "left", ID: "z", Kind: job.KindRetry, RetryOf: "left/y"}
+	var got []string
+	for _, r := range g.Resume(old, &again, func(name string) *job.Run { return runs[name] }, func(string) int64 { return 1 }) {
+		var after []string
+		for _, p := range r.After {
+			after = append(after, p.Job+"/"+p.RunID(&r))
+		}
+		got = append(got, fmt.Sprintf("%s of %s after %s", r.Name(), r.RetryOf, strings.Join(after, " ")))
+	}
+	if want := []string{
+		"join/z of join/y after left/z right/x", "tell/z of tell/x after join/z clean/x",
+	}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+
+	put("left", "y", "left/y", job.Failed) // nobody but an editor of the store makes such a cycle
+	g.Resume(runs["left/y"], &again, func(name string) *job.Run { return runs[name] }, func(string) int64 { return 1 })
+}
+
+// TestUnfit checks from which runs a workflow can be resumed. A step that was skipped for a reason of its own is what the steps behind
+// it lack.
+func TestUnfit(t *testing.T) {
+	after := func(s job.State) []job.Parent { return []job.Parent{{Job: "load", State: s}} }
+	for name, c := range map[string]struct {
+		old  job.Run
+		want string
+	}{
+		"failed":                    {job.Run{State: job.Failed}, ""},
+		"canceled":                  {job.Run{State: job.Canceled}, ""},
+		"not approved":              {job.Run{State: job.Skipped, After: after(job.Succeeded)}, ""},
+		"a slot that was skipped":   {job.Run{State: job.Skipped}, ""},
+		"succeeded":                 {job.Run{State: job.Succeeded}, "it succeeded"},
+		"a copy":                    {job.Run{State: job.Failed, On: "q1"}, "it is for one worker"},
+		"its parent failed":         {job.Run{State: job.Skipped, Reason: "parent load failed", After: after(job.Failed)}, "parent load failed"},
+		"its parent has no run":     {job.Run{State: job.Skipped, After: after("")}, "it was skipped"},
+		"its root skipped the slot": {job.Run{State: job.Skipped, SlotSkipped: true, After: after(job.Succeeded)}, "it was skipped"},
+	} {
+		if got := workflow.Unfit(&c.old); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
