@@ -102,17 +102,23 @@ func (b *Backfill) Same(o *Backfill) bool {
 	return b.From.Equal(o.From) && b.To.Equal(o.To) && b.Order == o.Order && b.Concurrency == o.Concurrency
 }
 
-// Decided returns all ranges that this backfill and earlier ones have decided, ascending.
+// Decided returns all ranges that this backfill and earlier ones have decided, ascending. Times outside of Ranges do not belong to
+// them: the backfill left these slots alone, and a pause that has not ended yet may still skip them.
 func (b *Backfill) Decided() []SlotRange {
-	all := slices.Clone(b.Past)
+	all, part := slices.Clone(b.Past), SlotRange{b.From, b.To}
 	switch {
 	case b.State == BackfillDone:
-		all = append(all, SlotRange{b.From, b.To})
 	case b.Position.IsZero():
+		return mergeRanges(all)
 	case b.Order == NewestFirst:
-		all = append(all, SlotRange{b.Position, b.To})
+		part.From = b.Position
 	default:
-		all = append(all, SlotRange{b.From, b.Position})
+		part.To = b.Position
+	}
+	for _, r := range b.Ranges {
+		if r = (SlotRange{Later(r.From, part.From), Earlier(r.To, part.To)}); !r.To.Before(r.From) {
+			all = append(all, r)
+		}
 	}
 	return mergeRanges(all)
 }
