@@ -85,3 +85,31 @@ func TestACursorInTheFuture(t *testing.T) {
 		})
 	})
 }
+
+// TestASlotOfAPauseIsSkippedForEachStep has a workflow whose only slot passes during a pause. No step gets a record, and no later slot
+// moves the cursors of the steps.
+func TestASlotOfAPauseIsSkippedForEachStep(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	slot := time.Now().Truncate(time.Second).Add(3 * time.Second)
+	r.put(t, "load", job.Spec{At: []time.Time{slot}, Shell: "true"})
+	r.put(t, "check", job.Spec{After: []job.After{{Job: "load"}}, Shell: "true"})
+	r.put(t, "report", job.Spec{After: []job.After{{Job: "check"}}, Shell: "true"})
+	if _, err := r.PauseJob(t.Context(), "load", "test"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the slot has passed", func() bool { return time.Now().After(slot) })
+	if why, err := r.Explain(t.Context(), "report", slot); err != nil || why.Verdict != "waits" {
+		t.Errorf("during the pause: got %+v, %v, want that it waits", why, err)
+	}
+	if _, err := r.ResumeJob(t.Context(), "load", ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{"load", "check", "report"} {
+		eventually(t, step+" says that the slot was skipped", func() bool {
+			why, err := r.Explain(t.Context(), step, slot)
+			return err == nil && why.Verdict == "skipped"
+		})
+	}
+}

@@ -53,12 +53,32 @@ func namesOf(after []job.After) string {
 // parentsAt returns the parents of a step with their runs of a slot.
 func (b *Backend) parentsAt(j *job.Job, slot time.Time) []explain.Parent {
 	parents := make([]explain.Parent, 0, len(j.Spec.After))
+	known := map[string]bool{j.Name: false}
 	for _, a := range j.Spec.After {
-		p := explain.Parent{Job: a.Job}
+		p := explain.Parent{Job: a.Job, Decided: b.decided(a.Job, slot, known)}
 		p.Run, _ = b.mirror.Run(a.Job + "/" + job.SlotID(slot))
-		cursor, _ := b.mirror.Cursor(a.Job)
-		p.Decided = cursor.Passed(slot)
 		parents = append(parents, p)
 	}
 	return parents
+}
+
+// decided reports whether a slot of a job is decided. If none of the parents of a step ran in a slot, the cursor of the step stays
+// before the slot until a later one. known has the answers so far; they also end a cycle of parents.
+func (b *Backend) decided(name string, slot time.Time, known map[string]bool) bool {
+	if answer, ok := known[name]; ok {
+		return answer
+	}
+	cursor, _ := b.mirror.Cursor(name)
+	known[name] = cursor.Passed(slot)
+	j, ok := b.mirror.Job(name)
+	if known[name] || !ok || !j.Spec.Step() {
+		return known[name]
+	}
+	for _, a := range j.Spec.After {
+		if _, ran := b.mirror.Run(a.Job + "/" + job.SlotID(slot)); ran || !b.decided(a.Job, slot, known) {
+			return false
+		}
+	}
+	known[name] = true
+	return true
 }
