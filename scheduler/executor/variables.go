@@ -2,6 +2,7 @@ package executor
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +18,12 @@ const inputPrefix = "ROTA_INPUT_"
 // missing.
 func (r *Request) Variables() map[string]string {
 	env := make(map[string]string)
-	for parent, outputs := range r.Inputs {
-		for name, value := range outputs {
-			env[inputPrefix+strings.ToUpper(strings.ReplaceAll(parent, "-", "_")+"_"+name)] = value
+	for _, parent := range slices.Sorted(maps.Keys(r.Inputs)) {
+		for _, name := range slices.Sorted(maps.Keys(r.Inputs[parent])) {
+			variable := inputPrefix + strings.ToUpper(strings.ReplaceAll(parent, "-", "_")+"_"+name)
+			if _, taken := env[variable]; !taken { // "x" and "X" have one variable; the first in the order of bytes is in it
+				env[variable] = r.Inputs[parent][name]
+			}
 		}
 	}
 	for name, value := range r.Params() {
