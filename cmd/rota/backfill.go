@@ -39,6 +39,8 @@ show the progress of the job's backfill, or of all backfills.`,
 					all, err := cl.Backfills(ctx)
 					return api.BackfillList{Backfills: all}, err
 				}, writeBackfills)(ctx, cl, args)
+			case concurrency < 1: // the API takes an absent number for 1
+				return usagef("backfill: --concurrency must be at least 1")
 			case stop && from != "", (from == "") != (to == ""):
 				return usagef("backfill: give --from and --to, or --stop, or none of them")
 			case stop:

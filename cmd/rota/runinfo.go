@@ -47,6 +47,7 @@ func writeRun(p *page, r *api.RunView) {
 		"Kind", string(r.Kind)+lateness(r),
 		"Copy of", copyOf(&r.Run),
 		"Retry of", r.RetryOf,
+		"Follows", followsText(&r.Run),
 		"Requested by", r.By,
 		"Idempotency key", r.Key,
 		"Command", commandText(r.Spec),
@@ -68,6 +69,10 @@ func writeRun(p *page, r *api.RunView) {
 	if len(r.CopyRuns) > 0 {
 		p.line("")
 		p.table(copyRows(p, r))
+	}
+	if len(r.Outputs) > 0 {
+		p.line("")
+		p.table(outputRows(p, r.Outputs))
 	}
 	if r.Output != "" {
 		lines := p.lastLines(r.Output)

@@ -78,3 +78,21 @@ func TestRunInfoSaysWhetherTheOutputIsWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestRunInfoShowsParentsAndOutputs(t *testing.T) {
+	r := job.Run{Job: "report", ID: "x", State: job.Succeeded, Outputs: map[string]string{"rows": "12", "note": "a\nb"}, After: []job.Parent{
+		{Job: "load", State: job.Succeeded}, {Job: "check", ID: "w", State: job.Failed}, {Job: "gone"},
+	}}
+	waits := job.Run{Job: "report", ID: "x", State: job.Pending, Due: job.WhenParentsEnd, After: []job.Parent{{Job: "load"}}}
+	for want, r := range map[string]job.Run{
+		"Follows: load/x (succeeded), check/w (failed), gone/x (no run)": r,
+		"OUTPUT VALUE note a b rows 12":                                  r,
+		"Follows: load/x (awaited)":                                      waits,
+	} {
+		out, v := &bytes.Buffer{}, api.NewRunView(r)
+		writeRun(&page{out: out, now: time.Now()}, &v)
+		if got := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(got, want) {
+			t.Errorf("got %q, want it to say %q", got, want)
+		}
+	}
+}
