@@ -32,6 +32,10 @@ func pauses(a *job.Audit) bool { return a.Verb == "pause-job" || a.Verb == "paus
 // near reports whether two times may be those of one change. A record has the time of the change, and an audit that of the request.
 func near(a, b time.Time) bool { return a.Sub(b).Abs() < time.Second }
 
+// submitted reports whether a client created the run. The leader creates the runs of a backfill; their By ordered it, which is a
+// change of its own.
+func submitted(r *job.Run) bool { return r.By != "" && r.Kind != job.KindBackfill }
+
 // changesOf returns the changes by people that records show.
 func changesOf(f Facts) (list []Entry) {
 	add := func(at time.Time, by, jobName, run, text string) {
@@ -73,7 +77,7 @@ func changesOf(f Facts) (list []Entry) {
 		if r.Cancel != nil {
 			add(r.Cancel.At, r.Cancel.By, r.Job, r.Name(), who(r.Cancel.By)+" asked for the end of "+r.Name()+because(r.Cancel.Reason)+".")
 		}
-		if r.By != "" {
+		if submitted(r) {
 			add(r.Created, r.By, r.Job, r.Name(), r.By+" submitted "+r.Name()+".")
 		}
 	}

@@ -168,7 +168,7 @@ func Tells(r *job.Run) bool {
 	case job.Failed, job.TimedOut, job.Lost, job.Skipped:
 		return true
 	case job.Succeeded, job.Canceled:
-		return r.Late || len(r.Attempts) > 1 || r.By != "" || r.Cancel != nil || r.Approval != nil
+		return r.Late || len(r.Attempts) > 1 || submitted(r) || r.Cancel != nil || r.Approval != nil
 	}
 	return true
 }

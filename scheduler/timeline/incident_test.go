@@ -200,6 +200,7 @@ func TestRunsThatTellNothing(t *testing.T) {
 		"again":    func(r *job.Run) { r.Attempts = append([]job.Attempt{{Number: 1, State: job.Failed}}, r.Attempts...) },
 		"waits":    func(r *job.Run) { r.State, r.Attempts[0].State = job.Pending, job.Lost },
 		"by":       func(r *job.Run) { r.By = "ann" },
+		"backfill": func(r *job.Run) { r.By, r.Kind = "ann", job.KindBackfill },
 		"stopped":  func(r *job.Run) { r.State, r.Cancel = job.Canceled, &job.Cancel{By: "ann"} },
 		"approved": func(r *job.Run) { r.Approval = &job.Approval{At: time.Unix(1, 0), Approved: true} },
 	} {
