@@ -102,6 +102,9 @@ func writeDryRun(p *page, v *api.BackfillView) {
 	if v.Recorded > 0 {
 		p.line("do not run, because they have a run already: %s", counted(v.Recorded, "slot"))
 	}
+	if v.Open > 0 {
+		p.line("do not run, because the schedule has not decided them yet: %s", counted(v.Open, "slot"))
+	}
 	if v.Unknown > 0 {
 		p.line("do not run, because their run may have been removed from history: %s", counted(v.Unknown, "slot"))
 	}

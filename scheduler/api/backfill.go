@@ -32,6 +32,7 @@ type BackfillView struct {
 	Slots    int         `json:"slots,omitempty" doc:"With dry_run: all slots of the range"`
 	Recorded int         `json:"recorded,omitempty" doc:"With dry_run: slots that have a run already"`
 	Unknown  int         `json:"unknown,omitempty" doc:"With dry_run: slots that do not run, since history may have lost their run"`
+	Open     int         `json:"open,omitempty" doc:"With dry_run: slots that do not run, since the schedule has not decided them yet"`
 	First    []time.Time `json:"first,omitempty" doc:"With dry_run: the first slots that would run, in the order of the backfill"`
 	Revision int64       `json:"revision"`
 }

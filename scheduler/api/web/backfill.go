@@ -111,6 +111,9 @@ func factsOf(v *api.BackfillView) []string {
 	if v.Recorded > 0 {
 		facts = append(facts, fmt.Sprintf("%s a run already.", verb(v.Recorded, "slot has", "slots have")))
 	}
+	if v.Open > 0 {
+		facts = append(facts, fmt.Sprintf("The schedule has not decided %s yet.", plural(v.Open, "slot")))
+	}
 	if v.Unknown > 0 {
 		facts = append(facts, fmt.Sprintf(
 			"%s left out, because history may have removed a run.", verb(v.Unknown, "slot is", "slots are"),

@@ -56,7 +56,7 @@ func (b *Backend) StartBackfill(ctx context.Context, o job.Backfill, dry bool) (
 		return api.BackfillView{}, err
 	}
 	if dry {
-		return b.dryRun(&o, when), nil
+		return b.dryRun(&o, j, when), nil
 	}
 	o.Rev, o.Past = previous.Rev, previous.Decided()
 	written, err := b.store.PutBackfill(ctx, o)
@@ -120,10 +120,7 @@ func (b *Backend) plan(ctx context.Context, o *job.Backfill, j *job.Job, when *s
 			skipped = append(skipped, job.SlotRange{From: e.From, To: e.To})
 		}
 	}
-	decided := policy.SlotsAfter(j, when)
-	if c, ok := b.mirror.Cursor(o.Job); ok {
-		decided = job.Later(decided, c.After)
-	}
+	decided := b.decidedUntil(j, when)
 	o.JobCreated, o.SinceGeneration = j.Created, j.SinceGeneration
 	o.Ranges = policy.Backfillable(j, when, previous, skipped, o.From, o.To, decided)
 	var steps []*job.Job
@@ -140,10 +137,21 @@ func (b *Backend) plan(ctx context.Context, o *job.Backfill, j *job.Job, when *s
 	return nil
 }
 
+// decidedUntil returns the time up to which the slots of a job are decided. Later slots belong to the schedule.
+func (b *Backend) decidedUntil(j *job.Job, when *schedule.Schedule) time.Time {
+	decided := policy.SlotsAfter(j, when)
+	if c, ok := b.mirror.Cursor(j.Name); ok {
+		decided = job.Later(decided, c.After)
+	}
+	return decided
+}
+
 // dryRun returns what a backfill would do.
-func (b *Backend) dryRun(o *job.Backfill, when *schedule.Schedule) api.BackfillView {
+func (b *Backend) dryRun(o *job.Backfill, j *job.Job, when *schedule.Schedule) api.BackfillView {
 	v := api.BackfillView{Backfill: *o}
 	v.Slots, _ = policy.CountSlots(when, job.MaxBackfillSlots, job.SlotRange{From: o.From, To: o.To})
+	open := job.SlotRange{From: job.Later(o.From, b.decidedUntil(j, when).Add(1)), To: o.To}
+	v.Open, _ = policy.CountSlots(when, job.MaxBackfillSlots, open)
 	for at, ok := o.Next(when, time.Time{}); ok; at, ok = o.Next(when, at) {
 		if _, there := b.mirror.Run(o.Job + "/" + job.SlotID(at)); there {
 			v.Recorded++
@@ -151,7 +159,7 @@ func (b *Backend) dryRun(o *job.Backfill, when *schedule.Schedule) api.BackfillV
 			v.First = append(v.First, at)
 		}
 	}
-	v.Unknown = max(0, v.Slots-o.Total)
+	v.Unknown = max(0, v.Slots-o.Total-v.Open)
 	for _, r := range b.mirror.Runs(o.Job, nil) {
 		inRange := job.SlotRange{From: o.From, To: o.To}.Holds(r.Slot) && r.ID == job.SlotID(r.Slot)
 		if inRange && !holds(o.Ranges, r.Slot) && v.Unknown > 0 {
