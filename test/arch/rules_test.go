@@ -108,6 +108,7 @@ var libraryRules = map[string]rule{
 	"test/deploy":     {},
 	"test/docpage":    {},
 	"test/guards":     {},
+	"test/holes":      {},
 	"test/history": {
 		own:      []string{"scheduler/api", "scheduler/api/client", "scheduler/job", "scheduler/policy"},
 		external: []string{"github.com/anishathalye/porcupine"},

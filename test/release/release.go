@@ -3,7 +3,9 @@ package release
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,44 +16,65 @@ import (
 // V010 is the commit of version 0.1.0, the first one.
 const V010 = "e6e01013ade9e4e1b024a68670c1c2b8b1eaf4d6"
 
+// ErrNoHistory is returned if the history of git does not have a commit, for example in a shallow clone.
+var ErrNoHistory = errors.New("the history of git does not have the commit")
+
 // Build builds the rota of a commit in a temporary folder and returns the path of the binary. It needs the history of git: where
 // that is absent, for example in a shallow clone, the test is skipped, or fails if ROTA_CI=1. The Go module cache must have the
 // modules of that commit, or the network must be there.
 func Build(t testing.TB, commit string) (binary string) {
 	t.Helper()
-	archive := exec.CommandContext(t.Context(), "git", "archive", "--format=tar", commit)
-	archive.Dir = moduleRoot(t)
-	var stderr bytes.Buffer
-	archive.Stderr = &stderr
-	source, err := archive.Output()
-	if err != nil {
-		if os.Getenv("ROTA_CI") == "1" {
-			t.Fatalf("export commit %s: %v: %s", commit, err, stderr.String())
-		}
-		t.Skipf("SKIPPED: the history of git does not have commit %s: %v: %s", commit, err, stderr.String())
-	}
-	dir := t.TempDir()
-	if err := extract(source, dir); err != nil {
-		t.Fatalf("unpack commit %s: %v", commit, err)
-	}
 	binary = filepath.Join(t.TempDir(), "rota")
-	// The archive is no checkout, so go cannot stamp the commit into the binary.
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "./cmd/rota")
-	build.Dir = dir
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build commit %s: %v\n%s", commit, err, out)
+	err := BuildAt(t.Context(), commit, binary)
+	switch {
+	case errors.Is(err, ErrNoHistory) && os.Getenv("ROTA_CI") != "1":
+		t.Skipf("SKIPPED: %v", err)
+	case err != nil:
+		t.Fatal(err)
 	}
 	return binary
 }
 
-// moduleRoot returns the folder of go.mod: git archive exports only the folder that it runs in.
-func moduleRoot(t testing.TB) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "env", "GOMOD").Output()
+// BuildAt does the same for a path of the caller.
+func BuildAt(ctx context.Context, commit, binary string) error {
+	root, err := moduleRoot(ctx)
 	if err != nil {
-		t.Fatalf("find the module: %v", err)
+		return err
 	}
-	return filepath.Dir(string(bytes.TrimSpace(out)))
+	archive := exec.CommandContext(ctx, "git", "archive", "--format=tar", commit)
+	archive.Dir = root
+	var stderr bytes.Buffer
+	archive.Stderr = &stderr
+	source, err := archive.Output()
+	if err != nil {
+		return fmt.Errorf("%w %s: %w: %s", ErrNoHistory, commit, err, stderr.String())
+	}
+	dir, err := os.MkdirTemp("", "rota-source-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := extract(source, dir); err != nil {
+		return fmt.Errorf("unpack commit %s: %w", commit, err)
+	}
+	// The archive is no checkout, so go cannot stamp the commit into the binary. Without paths in it, the next build finds its parts
+	// in the cache.
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", binary, "./cmd/rota")
+	build.Dir = dir
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build commit %s: %w\n%s", commit, err, out)
+	}
+	return nil
+}
+
+// moduleRoot returns the folder of go.mod: git archive exports only the folder that it runs in.
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	return filepath.Dir(string(bytes.TrimSpace(out))), nil
 }
 
 // extract writes the folders and files of a tar archive below dir.
