@@ -85,12 +85,14 @@ const idAlphabet = "abcdefghijkmnpqrstuvwxyz23456789"
 
 // ParseSecret reads the text of a token. The error is ErrToken.
 func ParseSecret(text string) (Secret, error) {
-	parts := strings.Split(text, "_")
-	if len(parts) != 4 || parts[0] != tokenPrefix || len(parts[1]) != idLength || len(parts[2]) != secretLength {
+	prefix, rest, _ := strings.Cut(text, "_")
+	id, rest, _ := strings.Cut(rest, "_")
+	secret, sum, _ := strings.Cut(rest, "_")
+	if prefix != tokenPrefix || len(id) != idLength || len(secret) != secretLength {
 		return Secret{}, ErrToken
 	}
-	s := Secret{ID: parts[1], secret: Seal(parts[2])}
-	if subtle.ConstantTimeCompare([]byte(s.checksum()), []byte(parts[3])) != 1 {
+	s := Secret{ID: id, secret: Seal(secret)}
+	if want := s.checksum(); subtle.ConstantTimeCompare(want[:], []byte(sum)) != 1 {
 		return Secret{}, ErrToken
 	}
 	return s, nil
@@ -98,7 +100,8 @@ func ParseSecret(text string) (Secret, error) {
 
 // Text returns the complete token, which its owner keeps. It is a secret.
 func (s Secret) Text() string {
-	return strings.Join([]string{tokenPrefix, s.ID, s.secret.Reveal(), s.checksum()}, "_")
+	sum := s.checksum()
+	return strings.Join([]string{tokenPrefix, s.ID, s.secret.Reveal(), string(sum[:])}, "_")
 }
 
 // String hides the secret, so that a log line cannot leak it.
@@ -112,13 +115,29 @@ func (s Secret) Hash() string {
 
 // Proves reports whether the secret belongs to a token. Its duration does not depend on the secret.
 func (s Secret) Proves(t *Token) bool {
-	return subtle.ConstantTimeCompare([]byte(s.Hash()), []byte(strings.ToLower(t.Hash))) == 1
+	sum := sha256.Sum256([]byte(s.secret.Reveal()))
+	var want [sha256.Size]byte
+	if len(t.Hash) == hex.EncodedLen(len(want)) {
+		if _, err := hex.Decode(want[:], []byte(t.Hash)); err != nil {
+			return false
+		}
+	}
+	return subtle.ConstantTimeCompare(sum[:], want[:]) == 1
 }
 
-func (s Secret) checksum() string {
-	sum := crc32.ChecksumIEEE([]byte(s.ID + "_" + s.secret.Reveal()))
-	return base62([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, crcLength)
+// checksum returns what base62 returns for the checksum of the id and the secret. Each request needs it.
+func (s Secret) checksum() (text [crcLength]byte) {
+	var content [idLength + 1 + secretLength]byte
+	sum := crc32.ChecksumIEEE(append(append(append(content[:0], s.ID...), '_'), s.secret.Reveal()...))
+	for i := range text {
+		text[crcLength-1-i] = digits62[sum%62]
+		sum /= 62
+	}
+	return text
 }
+
+// digits62 are the digits of base 62 in the order of package big.
+const digits62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // base62 writes bytes with letters and digits. It fills the text with zeros up to a length.
 func base62(b []byte, length int) string {
