@@ -152,6 +152,7 @@ func decodeJob(name string, value []byte, rev int64) (any, error) {
 		j.Spec.Share()
 	}
 	share(j, name)
+	j.Stored = len(value)
 	return j, nil
 }
 

@@ -67,6 +67,8 @@ type Reader interface {
 	Cluster(ctx context.Context) (ClusterView, error)
 	// Jobs returns all jobs, sorted by name.
 	Jobs(ctx context.Context) ([]JobView, error)
+	// ListJobs returns a page of the jobs that q selects, sorted by name. more reports whether another page follows.
+	ListJobs(ctx context.Context, q ListQuery) (page []JobView, more bool, err error)
 	// Job returns job.ErrNotFound if there is no such job.
 	Job(ctx context.Context, name string) (JobView, error)
 	// Runs returns at most q.Limit of the runs that q selects, in the order of CompareRuns.

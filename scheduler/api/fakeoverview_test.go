@@ -24,6 +24,21 @@ func (f *fake) Overview(_ context.Context, visible func(string) bool) (v api.Ove
 	return v, f.fail()
 }
 
+func (f *fake) ListJobs(ctx context.Context, q api.ListQuery) (page []api.JobView, more bool, err error) {
+	all, err := f.Jobs(ctx)
+	size := 0
+	for _, v := range all {
+		if v.Job.Name <= q.After || q.Accepts != nil && !q.Accepts(&v.Job) {
+			continue
+		}
+		if size += v.Bytes(); size > q.Bytes && len(page) > 0 {
+			return page, true, err
+		}
+		page = append(page, v)
+	}
+	return page, false, err
+}
+
 func (f *fake) JobPage(ctx context.Context, q api.JobQuery) (page api.JobPage, err error) {
 	all, err := f.Jobs(ctx)
 	for _, v := range all {

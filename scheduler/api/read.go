@@ -74,25 +74,27 @@ func onlyVisible(v ClusterView, sees func(job string) bool) ClusterView {
 
 func (s *Server) readJobs(ctx context.Context, in *struct {
 	Selector string `query:"selector" doc:"Only jobs with these labels" example:"team=billing"`
+	Continue string `query:"continue" doc:"Token of the previous page" maxLength:"63"`
 }) (*body[JobList], error) {
 	selected, err := selector(in.Selector)
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := s.back.Replica.Jobs(ctx)
+	sees := s.sees(ctx)
+	jobs, more, err := s.back.Replica.ListJobs(ctx, ListQuery{After: in.Continue, Bytes: maxListBytes, Accepts: func(j *job.Job) bool {
+		return selected.Matches(j.Spec.Labels) && (sees == nil || sees(j.Name))
+	}})
 	if err != nil {
 		return nil, err
-	}
-	if !selected.Empty() {
-		jobs = slices.DeleteFunc(jobs, func(v JobView) bool { return !selected.Matches(v.Spec.Labels) })
-	}
-	if sees := s.sees(ctx); sees != nil {
-		jobs = slices.DeleteFunc(jobs, func(v JobView) bool { return !sees(v.Name) })
 	}
 	for i := range jobs {
 		jobs[i].Active, jobs[i].Spec = list(jobs[i].Active), s.masked(ctx, jobs[i].Name, jobs[i].Spec)
 	}
-	return &body[JobList]{JobList{Jobs: list(jobs)}}, nil
+	page := JobList{Jobs: list(jobs)}
+	if more && len(jobs) > 0 {
+		page.Continue = jobs[len(jobs)-1].Name
+	}
+	return &body[JobList]{page}, nil
 }
 
 func (s *Server) readJob(ctx context.Context, in *struct {
@@ -156,9 +158,9 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 		runs[i] = s.maskedRun(ctx, runs[i])
 	}
 	page := RunList{Runs: list(runs)}
-	if len(runs) > in.Limit {
-		page.Runs = runs[:in.Limit]
-		page.Continue = token(&page.Runs[in.Limit-1])
+	if n := min(in.Limit, withinBytes(runs)); len(runs) > n {
+		page.Runs = runs[:n]
+		page.Continue = token(&page.Runs[n-1])
 	}
 	return &body[RunList]{page}, nil
 }

@@ -60,6 +60,13 @@ type RunQuery struct {
 	Visible func(job string) bool
 }
 
+// ListQuery selects a page of jobs.
+type ListQuery struct {
+	After   string              // only jobs whose names come after it; empty: from the first job
+	Bytes   int                 // of the JSON of the page, about. A larger job has a page of its own.
+	Accepts func(*job.Job) bool // nil: all jobs. It reads the jobs, so the caller must hold no lock of theirs.
+}
+
 // RunMark is a position in the order of CompareRuns.
 type RunMark struct {
 	Slot time.Time

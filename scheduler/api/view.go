@@ -193,7 +193,8 @@ type VersionView struct {
 
 // JobList is the body of the list of jobs.
 type JobList struct {
-	Jobs []JobView `json:"jobs"`
+	Jobs     []JobView `json:"jobs"`
+	Continue string    `json:"continue,omitempty" doc:"Send it as the parameter of the same name to get the next page"`
 }
 
 // LimitList is the body of the list of limits.

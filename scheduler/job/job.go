@@ -34,7 +34,8 @@ type Job struct {
 	Spec   *Spec  `json:"spec"`         // not nil; jobs with equal specs share it, so it must not be changed
 	Op     string `json:"op,omitempty"` // id of the write that made this version
 
-	Rev int64 `json:"-"`
+	Rev    int64 `json:"-"`
+	Stored int   `json:"-"` // bytes of the record; 0 if it was not read from the store
 }
 
 // The values of Job.SinceReason.

@@ -23,12 +23,20 @@ func (c *Client) Cluster(ctx context.Context) (api.ClusterView, error) {
 // Jobs returns all jobs in the order of their names.
 func (c *Client) Jobs(ctx context.Context) ([]api.JobView, error) { return c.SelectJobs(ctx, "") }
 
-// SelectJobs returns the jobs that a selector of labels selects, in the order of their names.
-func (c *Client) SelectJobs(ctx context.Context, selector string) ([]api.JobView, error) {
+// SelectJobs returns the jobs that a selector of labels selects, in the order of their names. It reads all pages of the list.
+func (c *Client) SelectJobs(ctx context.Context, selector string) (jobs []api.JobView, err error) {
 	query := url.Values{}
 	set(query, "selector", selector)
-	l, err := get[api.JobList](ctx, c, "/v1/jobs", query)
-	return l.Jobs, err
+	for {
+		page, err := get[api.JobList](ctx, c, "/v1/jobs", query)
+		if err != nil {
+			return nil, err
+		}
+		if jobs = append(jobs, page.Jobs...); page.Continue == "" {
+			return jobs, nil
+		}
+		query.Set("continue", page.Continue)
+	}
 }
 
 // Job returns one job.

@@ -189,19 +189,34 @@ func (s *site) jobChanges(r *http.Request, file *File) (list []change, err error
 	return list, nil
 }
 
+// selectJobs returns the jobs that a selector selects, from all pages of the list.
+func (s *site) selectJobs(r *http.Request, selector string) (jobs []api.JobView, err error) {
+	for after := ""; ; {
+		target := "/v1/jobs?selector=" + url.QueryEscape(selector) + "&continue=" + url.QueryEscape(after)
+		page, err := get[api.JobList](s, r, target)
+		if err != nil {
+			return nil, err
+		}
+		if jobs = append(jobs, page.Jobs...); page.Continue == "" {
+			return jobs, nil
+		}
+		after = page.Continue
+	}
+}
+
 // removals returns the removals of what the API created and the file lacks. Steps come before their parents, and limits last.
 func (s *site) removals(r *http.Request, f *form, file *File, limits []api.LimitView) (list []change, err error) {
 	selector := strings.TrimSpace(f.value("selector"))
-	all, err := get[api.JobList](s, r, "/v1/jobs?selector="+url.QueryEscape(selector))
+	jobs, err := s.selectJobs(r, selector)
 	if err != nil {
 		return nil, err
 	}
-	present := make(map[string]job.Spec, len(all.Jobs))
-	for i := range all.Jobs {
-		present[all.Jobs[i].Name] = *all.Jobs[i].Spec
+	present := make(map[string]job.Spec, len(jobs))
+	for i := range jobs {
+		present[jobs[i].Name] = *jobs[i].Spec
 	}
-	for i := range all.Jobs {
-		v := &all.Jobs[i]
+	for i := range jobs {
+		v := &jobs[i]
 		if _, kept := file.Jobs[v.Name]; kept || v.Origin.Kind != job.OriginAPI {
 			continue
 		}

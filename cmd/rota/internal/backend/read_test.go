@@ -39,7 +39,7 @@ func TestFirstRuns(t *testing.T) {
 		}
 		for _, n := range []int{1, 10, 100, 1000} {
 			want := slices.SortedFunc(slices.Values(runs), api.CompareRuns)
-			if got := firstRuns(slices.Clone(runs), n); !slices.Equal(got, want[:min(n, size)]) {
+			if got := firstOf(slices.Clone(runs), n, api.CompareRuns); !slices.Equal(got, want[:min(n, size)]) {
 				t.Errorf("the first %d of %d runs: got %d others", n, size, len(got))
 			}
 		}

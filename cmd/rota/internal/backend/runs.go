@@ -20,7 +20,7 @@ func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error)
 		runs = b.mirror.Runs(q.Job, q.Includes)
 	}
 	// Shows reads the mirror, so it must not run while the mirror is locked.
-	runs = firstRuns(slices.DeleteFunc(runs, func(r *job.Run) bool { return !q.Shows(r.Job) }), q.Limit)
+	runs = firstOf(slices.DeleteFunc(runs, func(r *job.Run) bool { return !q.Shows(r.Job) }), q.Limit, api.CompareRuns)
 	views := make([]api.RunView, 0, len(runs))
 	for _, r := range runs {
 		views = append(views, api.NewRunView(*r))
@@ -28,19 +28,19 @@ func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error)
 	return views, nil
 }
 
-// firstRuns returns the first n of runs in the order of api.CompareRuns. It reuses the array of runs. To sort all of them would
-// take longer than the rest of a request.
-func firstRuns(runs []*job.Run, n int) []*job.Run {
-	first, full := runs[:0], false // if full, first[:n] are sorted, and all others come after them
+// firstOf returns the first n of list in an order. It reuses the array of list. To sort all of them would take longer than the rest
+// of a request.
+func firstOf[T any](list []T, n int, compare func(a, b T) int) []T {
+	first, full := list[:0], false // if full, first[:n] are sorted, and all others come after them
 	cut := func() {
-		slices.SortFunc(first, api.CompareRuns)
+		slices.SortFunc(first, compare)
 		first, full = first[:min(n, len(first))], true
 	}
-	for _, r := range runs {
-		if full && api.CompareRuns(r, first[n-1]) > 0 {
+	for _, item := range list {
+		if full && compare(item, first[n-1]) > 0 {
 			continue
 		}
-		if first = append(first, r); len(first) == 2*n {
+		if first = append(first, item); len(first) == 2*n {
 			cut()
 		}
 	}
