@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// flood sends the same request over and over, on connections that stay open.
+// flood sends the same request over and over, on connections that stay open. It does not wait for answers.
 type flood struct {
+	sent           atomic.Int64 // requests
 	refused, other atomic.Int64 // answers with the expected status, and all others
 
 	stop context.CancelFunc
@@ -24,9 +25,14 @@ type flood struct {
 // startFlood starts clients that together send about perSecond requests. They stop at Stop, or at the end of the test.
 func startFlood(t *testing.T, url, request string, clients, perSecond, status int) *flood {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	f := &flood{stop: stop}
+	f := newFlood(t.Context(), url, request, clients, perSecond, status)
 	t.Cleanup(f.Stop)
+	return f
+}
+
+func newFlood(ctx context.Context, url, request string, clients, perSecond, status int) *flood {
+	ctx, stop := context.WithCancel(ctx)
+	f := &flood{stop: stop}
 	const beat = 10 * time.Millisecond
 	permits := make(chan struct{}, perSecond/10)
 	f.wg.Go(func() {
@@ -64,27 +70,38 @@ func (f *flood) client(ctx context.Context, addr, request string, status int, pe
 			continue
 		}
 		release := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-		answers := bufio.NewReader(conn)
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			f.read(ctx, conn, status)
+			_ = conn.Close() // so that the writer ends
+		})
 		for wanted(ctx, permits) {
-			_, err := io.WriteString(conn, request)
-			var res *http.Response
-			if err == nil {
-				res, err = http.ReadResponse(answers, nil)
-			}
-			if err == nil {
-				_, err = io.Copy(io.Discard, res.Body)
-			}
-			if ctx.Err() != nil {
+			if _, err := io.WriteString(conn, request); err != nil {
 				break
 			}
-			if err != nil || res.StatusCode != status {
-				f.other.Add(1)
-				break
-			}
-			f.refused.Add(1)
+			f.sent.Add(1)
 		}
 		release()
 		_ = conn.Close()
+		reading.Wait()
+	}
+}
+
+// read counts the answers that arrive on a connection.
+func (f *flood) read(ctx context.Context, conn net.Conn, status int) {
+	for answers := bufio.NewReader(conn); ; {
+		res, err := http.ReadResponse(answers, nil)
+		if err == nil {
+			_, err = io.Copy(io.Discard, res.Body)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil || res.StatusCode != status {
+			f.other.Add(1)
+			return
+		}
+		f.refused.Add(1)
 	}
 }
 

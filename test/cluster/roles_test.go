@@ -27,6 +27,7 @@ const roleVariable = "CLUSTER_TEST_ROLE"
 // roles are the programs that clusters need besides rota.
 var roles = map[string]func() error{
 	"etcd":    playEtcd,
+	"flood":   playFlood,
 	"replica": playReplica,
 	"stuck":   playStuck,
 	"writer":  playWriter,
