@@ -41,6 +41,9 @@ func (s *Settings) checkBounds(fail func(key, hint, format string, args ...any))
 	if s.Bounds.Jobs < 1 {
 		fail("bounds.jobs", "write 1 or more", "%d is less than 1", s.Bounds.Jobs)
 	}
+	if s.Bounds.Reads < 0 {
+		fail("bounds.reads", "write 0 for any number", "%d is less than 0", s.Bounds.Reads)
+	}
 	percent("bounds.space", s.Bounds.Space, 1, "write a percentage, such as 80")
 }
 

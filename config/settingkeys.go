@@ -220,6 +220,10 @@ var settings = []setting{
 		func(s *Settings) any { return &s.Bounds.Space },
 	},
 	{
+		"bounds.reads", "reads that one client may send to this process in a second; 0: any number", "1000",
+		func(s *Settings) any { return &s.Bounds.Reads },
+	},
+	{
 		"metrics.jobs", "jobs that have metrics of their own, the first ones by name; 0: none", "1000",
 		func(s *Settings) any { return &s.Metrics.Jobs },
 	},

@@ -197,11 +197,12 @@ type History struct {
 	MaxAge  time.Duration // largest age of a run
 }
 
-// Bounds configures how much clients may store.
+// Bounds configures how much clients may store and ask for.
 type Bounds struct {
 	Waiting int // submitted runs of all jobs that may await their start
 	Jobs    int // definitions
 	Space   int // percent of etcd's quota up to which submissions and new definitions are accepted
+	Reads   int // reads of one client from one process in a second; 0: any number
 }
 
 // Metrics configures the metrics of this process.

@@ -56,7 +56,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		Hooks:   Hooks{Refs: refs},
 		Output:  Output{Keep: 720 * time.Hour},
 		History: History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},
-		Bounds:  Bounds{Waiting: 50000, Jobs: 1000000, Space: 80},
+		Bounds:  Bounds{Waiting: 50000, Jobs: 1000000, Space: 80, Reads: 1000},
 		Metrics: Metrics{Jobs: 1000},
 		Log:     Log{Level: "info", Format: "json"},
 		Auth:    Auth{Mode: AuthOff, OIDC: OpenID{Scopes: []string{"openid", "email", "profile"}, PrincipalClaim: "email", GroupsClaim: "groups"}},

@@ -28,6 +28,8 @@ type Config struct {
 	// Refused is called for each refused request, with the reason, such as RefusedHost; nil: nothing counts them.
 	Refused func(reason string)
 
+	Reads int // reads of one client in a second; 0: any number
+
 	Version VersionView
 
 	// Page makes the handler of the page for people; nil: this process has none. The page acts only through operations.
@@ -50,6 +52,7 @@ const (
 func DefaultConfig() Config {
 	return Config{
 		Listen:         "127.0.0.1:8470",
+		Reads:          1000,
 		RequestTimeout: 10 * time.Second,
 		WriteTimeout:   10 * time.Second,
 		Heartbeat:      15 * time.Second,

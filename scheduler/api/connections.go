@@ -69,3 +69,22 @@ func (c *connections) makeRoomLocked() bool {
 	_ = conn.Close()
 	return true
 }
+
+// pause counts a busy connection as idle, until resume. It is the first one to make room for others.
+func (c *connections) pause(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if idler, known := c.open[conn]; known && idler == nil {
+		c.open[conn] = c.idlers.PushFront(conn)
+	}
+}
+
+// resume counts a connection as busy again, unless it was closed.
+func (c *connections) resume(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if idler := c.open[conn]; idler != nil {
+		c.idlers.Remove(idler)
+		c.open[conn] = nil
+	}
+}

@@ -19,6 +19,7 @@ func (s *Server) knownHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if host := (&url.URL{Host: r.Host}).Hostname(); !s.isOwnName(host) {
 			s.refused(RefusedHost)
+			s.slowDown(r)
 			s.leaveBody(w, r)
 			writeProblem(w, http.StatusMisdirectedRequest, fmt.Sprintf(
 				"this process does not answer under the name %q: use its address, or add the name to http.hosts", host))

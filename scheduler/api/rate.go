@@ -17,39 +17,63 @@ const (
 	// program. They are far below a rate that would fill the store within minutes.
 	changesPerSecond = 500
 	changesAtOnce    = 2000
+	// readSeconds is for how many seconds a quiet client may save its reads, and then send them at once.
+	readSeconds = 4
 	// maxClients is how many clients the limiter remembers. If there are more, it forgets clients that have been quiet.
 	maxClients = 10_000
 )
 
-// limiter limits the rate of changes of each client. A client is the authenticated principal of a request, or its address.
+// limiter limits the rate of requests of each client. A client is the authenticated principal of a request, or its address.
 type limiter struct {
-	now func() time.Time
+	now       func() time.Time
+	perSecond int
+	atOnce    int
 
 	mu      sync.Mutex
 	clients map[string]*rate.Limiter // guarded by mu
 }
 
-func newLimiter(now func() time.Time) *limiter {
-	return &limiter{now: now, clients: map[string]*rate.Limiter{}}
+func newLimiter(now func() time.Time, perSecond, atOnce int) *limiter {
+	return &limiter{now: now, perSecond: perSecond, atOnce: atOnce, clients: map[string]*rate.Limiter{}}
 }
 
-// limited answers 429 with Retry-After to a client that sends changes too fast. Other parts limit reads.
+// limited answers 429 with Retry-After to a client that sends changes too fast.
 func (s *Server) limited(next http.Handler) http.Handler {
-	l := newLimiter(s.now)
+	l := newLimiter(s.now, changesPerSecond, changesAtOnce)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		if reads(r) || s.pass(w, r, l, "changes") {
 			next.ServeHTTP(w, r)
-			return
 		}
-		if wait := l.wait(clientOf(r)); wait > 0 {
-			s.refused(RefusedRate)
-			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-			s.leaveBody(w, r)
-			writeProblem(w, http.StatusTooManyRequests, fmt.Sprintf("this client asks for more than %d changes a second", changesPerSecond))
-			return
-		}
-		next.ServeHTTP(w, r)
 	})
+}
+
+// readsLimited does the same for reads. The other processes of the cluster have no limit, because they ask for many clients.
+func (s *Server) readsLimited(next http.Handler) http.Handler {
+	if s.cfg.Reads == 0 {
+		return next
+	}
+	l := newLimiter(s.now, s.cfg.Reads, readSeconds*s.cfg.Reads)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !reads(r) || proven(r.Context()).Peer() || s.pass(w, r, l, "reads") {
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// pass reports whether a request is within the limit of its client. Otherwise it answers 429.
+func (s *Server) pass(w http.ResponseWriter, r *http.Request, l *limiter, what string) bool {
+	wait := l.wait(clientOf(r))
+	if wait == 0 {
+		return true
+	}
+	s.refused(RefusedRate)
+	s.slowDown(r)
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	s.leaveBody(w, r)
+	writeProblem(w, http.StatusTooManyRequests, fmt.Sprintf("this client asks for more than %d %s a second", l.perSecond, what))
+	return false
 }
 
 func clientOf(r *http.Request) string {
@@ -63,7 +87,7 @@ func clientOf(r *http.Request) string {
 	return host
 }
 
-// wait returns how long a client must wait before its next change; 0 if it need not wait.
+// wait returns how long a client must wait before its next request; 0 if it need not wait.
 func (l *limiter) wait(client string) time.Duration {
 	now := l.now()
 	l.mu.Lock()
@@ -73,19 +97,19 @@ func (l *limiter) wait(client string) time.Duration {
 		if len(l.clients) >= maxClients {
 			l.forgetLocked(now)
 		}
-		bucket = rate.NewLimiter(changesPerSecond, changesAtOnce)
+		bucket = rate.NewLimiter(rate.Limit(l.perSecond), l.atOnce)
 		l.clients[client] = bucket
 	}
 	if bucket.AllowN(now, 1) {
 		return 0
 	}
-	return time.Duration(float64(time.Second) * (1 - bucket.TokensAt(now)) / changesPerSecond)
+	return time.Duration(float64(time.Second) * (1 - bucket.TokensAt(now)) / float64(l.perSecond))
 }
 
 // forgetLocked forgets clients whose buckets are full. If no bucket is full, it forgets all clients.
 func (l *limiter) forgetLocked(now time.Time) {
 	for client, bucket := range l.clients {
-		if bucket.TokensAt(now) >= changesAtOnce {
+		if bucket.TokensAt(now) >= float64(l.atOnce) {
 			delete(l.clients, client)
 		}
 	}

@@ -1,14 +1,18 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
 func TestChangesAreLimitedByClient(t *testing.T) {
@@ -49,9 +53,60 @@ func TestChangesAreLimitedByClient(t *testing.T) {
 	}
 }
 
+// A role with many readers, such as a page of a team behind one address, must not notice the limit. A loop without a pause must.
+func TestReadsAreLimitedByClient(t *testing.T) {
+	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	var refused []string
+	cfg := DefaultConfig()
+	cfg.Reads, cfg.Refused = 100, func(reason string) { refused = append(refused, reason) }
+	s := New(cfg, Backend{}, hclog.NewNullLogger())
+	s.now = func() time.Time { return now }
+	handler := s.readsLimited(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	ask := func(method string, who auth.Identity) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, "/v1/jobs", nil)
+		r = r.WithContext(context.WithValue(r.Context(), provenKey{}, auth.Caller{Identity: who}))
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	alice := auth.Identity{Principal: "alice", Method: auth.ByToken}
+	for i := range 400 {
+		if w := ask(http.MethodGet, alice); w.Code != http.StatusOK {
+			t.Fatalf("read %d: got %d", i, w.Code)
+		}
+	}
+	w := ask(http.MethodGet, alice)
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || !slices.Equal(refused, []string{RefusedRate}) {
+		t.Errorf("one more: got %d, Retry-After %q, counted %q", w.Code, w.Header().Get("Retry-After"), refused)
+	}
+	for what, got := range map[string]*httptest.ResponseRecorder{
+		"a change":        ask(http.MethodPost, alice),
+		"another client":  ask(http.MethodGet, auth.Identity{Principal: "bob", Method: auth.ByToken}),
+		"another address": ask(http.MethodGet, auth.Identity{}),
+	} {
+		if got.Code != http.StatusOK {
+			t.Errorf("%s: got %d", what, got.Code)
+		}
+	}
+	for range 1000 {
+		if w := ask(http.MethodGet, auth.Identity{Principal: "replica/q2", Method: auth.ByCluster}); w.Code != http.StatusOK {
+			t.Fatalf("a process of the cluster: got %d", w.Code)
+		}
+	}
+	now = now.Add(time.Second)
+	for i := range 100 {
+		if w := ask(http.MethodGet, alice); w.Code != http.StatusOK {
+			t.Fatalf("read %d of the next second: got %d", i, w.Code)
+		}
+	}
+	if w := ask(http.MethodGet, alice); w.Code != http.StatusTooManyRequests {
+		t.Errorf("more than a second allows: got %d", w.Code)
+	}
+}
+
 func TestQuietClientsAreForgotten(t *testing.T) {
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
-	l := newLimiter(func() time.Time { return now })
+	l := newLimiter(func() time.Time { return now }, changesPerSecond, changesAtOnce)
 	for i := range maxClients {
 		l.wait(fmt.Sprint(i))
 	}

@@ -60,7 +60,7 @@ const (
 	RefusedRight    = "right"    // the caller lacks the right
 	RefusedHost     = "host"     // the header Host has a foreign name
 	RefusedOrigin   = "origin"   // a page of another site
-	RefusedRate     = "rate"     // too many changes by one client
+	RefusedRate     = "rate"     // too many changes or reads by one client
 	RefusedBusy     = "busy"     // too many lists, streams or connections
 )
 
@@ -116,6 +116,7 @@ func (s *Server) needsProof(r *http.Request) bool {
 // refuseStranger answers a request of an anonymous caller.
 func (s *Server) refuseStranger(w http.ResponseWriter, r *http.Request) {
 	s.refused(RefusedNobody)
+	s.slowDown(r)
 	s.leaveBody(w, r)
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

@@ -53,7 +53,7 @@ func (s *Server) routes() http.Handler {
 	}
 
 	handleV1 := showEmptyKey(s.knownPaths(v1))
-	interfaces := s.sameSite(s.limited(s.bounded(s.takeBody(s.singleFields(handleV1)))))
+	interfaces := s.sameSite(s.limited(s.readsLimited(s.bounded(s.takeBody(s.singleFields(handleV1))))))
 	others := s.sameSite(s.limited(s.takeBody(s.knownPaths(root))))
 	if s.cfg.Page != nil && s.back.Replica != nil {
 		s.page = s.signedIn(s.cfg.Page(&operations{s, handleV1}))

@@ -35,6 +35,7 @@ type Server struct {
 	closed   map[string]bool       // the patterns of v1 that need a right; constant after New
 	cluster  sharedCluster
 	refusals *refusals
+	pace     *pace
 	live     atomic.Int64 // open streams of pages
 
 	draining atomic.Bool
@@ -47,6 +48,7 @@ type Server struct {
 func New(cfg Config, back Backend, log hclog.Logger) *Server {
 	s := &Server{cfg: cfg, back: back, log: log, now: time.Now, rights: map[string]auth.Right{}, closed: map[string]bool{}}
 	s.refusals = &refusals{now: s.now, clients: map[string]*refusedClient{}}
+	s.pace = newPace()
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	return s
@@ -89,15 +91,16 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, sockets ...net.List
 	// Requests may continue after the end of ctx, for the grace period.
 	base, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
+	connections := newConnections(connectionLimit(), func() { s.refused(RefusedBusy) })
 	srv := &http.Server{
 		Handler:           s.handler,
 		TLSConfig:         s.cfg.TLS,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		ConnState:         newConnections(connectionLimit(), func() { s.refused(RefusedBusy) }).state,
+		ConnState:         connections.state,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return base },
-		ConnContext:       withPeer,
+		ConnContext:       withConn(connections),
 		ErrorLog:          s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
 	serve := srv.Serve

@@ -44,6 +44,7 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 	cfg := api.DefaultConfig()
 	cfg.Listen, cfg.Version, cfg.Refused = n.set.HTTP.Listen, n.cfg.Version, n.metrics.Rejected
 	cfg.Version.Node = n.set.Node.Name // checkName reads this name
+	cfg.Reads = n.set.Bounds.Reads
 	cfg.Hosts = append([]string{n.set.Node.Name}, n.set.HTTP.Hosts...)
 	if host, _, err := net.SplitHostPort(n.set.HTTP.Advertise); err == nil {
 		cfg.Hosts = append(cfg.Hosts, host)

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A refusal with its connection takes some 50 µs of a processor. Without a bound, strangers could take as much as they like from the
+// jobs and the store on the same machine.
+const (
+	refusalsAnswered = 500         // a second, without a delay
+	longestDelay     = time.Second // of one refusal
+)
+
+// pace delays refusals beyond a rate. The server reads the next request of a connection only after its answer, so a delay slows
+// down the client.
+type pace struct{ refusals *rate.Limiter }
+
+func newPace() *pace { return &pace{rate.NewLimiter(refusalsAnswered, refusalsAnswered)} }
+
+// delay returns how long the answer to a refused request must wait.
+func (p *pace) delay(now time.Time) time.Duration {
+	reserved := p.refusals.ReserveN(now, 1)
+	wait := reserved.DelayFrom(now)
+	if wait > longestDelay {
+		reserved.CancelAt(now) // otherwise refusals after a flood would wait as long as the flood lasted
+		return longestDelay
+	}
+	return wait
+}
+
+type servedKey struct{}
+
+// served is the connection of a request.
+type served struct {
+	conn net.Conn
+	all  *connections
+}
+
+// withConn returns the ConnContext of an http.Server.
+func withConn(all *connections) func(context.Context, net.Conn) context.Context {
+	return func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(withPeer(ctx, conn), servedKey{}, served{conn, all})
+	}
+}
+
+// slowDown waits before the answer to a refused request, if there are many of them. Meanwhile the connection makes room for others
+// as an idle one does.
+func (s *Server) slowDown(r *http.Request) {
+	c, ok := r.Context().Value(servedKey{}).(served)
+	if !ok {
+		return
+	}
+	wait := s.pace.delay(time.Now())
+	if wait == 0 {
+		return
+	}
+	c.all.pause(c.conn)
+	defer c.all.resume(c.conn)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.Context().Done():
+	case <-s.stopping.Done():
+	}
+}
