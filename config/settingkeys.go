@@ -19,10 +19,7 @@ type setting struct {
 // settings lists every setting in the order of a written file.
 var settings = []setting{
 	{"node.name", "name of this process in the cluster", "", func(s *Settings) any { return &s.Node.Name }},
-	{
-		"node.data_dir", "directory for everything that is kept on this machine", "",
-		func(s *Settings) any { return &s.Node.DataDir },
-	},
+	{"node.data_dir", "directory for everything that is kept on this machine", "", func(s *Settings) any { return &s.Node.DataDir }},
 	{"http.listen", "host:port of the API", "127.0.0.1:8470", func(s *Settings) any { return &s.HTTP.Listen }},
 	{"http.advertise", "host:port under which others reach the API", "", func(s *Settings) any { return &s.HTTP.Advertise }},
 	{
@@ -219,10 +216,7 @@ var settings = []setting{
 		"bounds.space", "percent of etcd's quota up to which submissions and new jobs are accepted", "80",
 		func(s *Settings) any { return &s.Bounds.Space },
 	},
-	{
-		"bounds.reads", "reads that one client may send to this process in a second; 0: any number", "1000",
-		func(s *Settings) any { return &s.Bounds.Reads },
-	},
+	{"bounds.reads", "reads of one client in a second; 0: any number", "1000", func(s *Settings) any { return &s.Bounds.Reads }},
 	{
 		"metrics.jobs", "jobs that have metrics of their own, the first ones by name; 0: none", "1000",
 		func(s *Settings) any { return &s.Metrics.Jobs },
