@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -14,20 +15,26 @@ import (
 // Snapshot reads every mirrored record and every event as of one revision. If a key belongs to no kind of records, its
 // record comes without a kind and as unreadable.
 func (s *Store) Snapshot(ctx context.Context) (records []job.Change, rev int64, err error) {
-	kvs, rev, err := s.list(ctx, s.keys.All())
+	rev, err = s.Walk(ctx, func(c job.Change) { records = append(records, c) })
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, kv := range kvs {
-		kind, name, ok := s.keys.Parse(string(kv.Key))
-		if ok && !familyOf(kind).reported() {
-			continue
-		}
-		c := decodeKV(kind, name, kv)
-		c.Key, c.Create = string(kv.Key), kv.CreateRevision
-		records = append(records, c)
-	}
 	return records, rev, nil
+}
+
+// Walk hands the records of a Snapshot to take, page by page. So it needs the memory of two pages. take must not block.
+func (s *Store) Walk(ctx context.Context, take func(job.Change)) (rev int64, err error) {
+	return s.pages(ctx, s.keys.All(), func(page []*mvccpb.KeyValue) {
+		for _, kv := range page {
+			kind, name, ok := s.keys.Parse(string(kv.Key))
+			if ok && !familyOf(kind).reported() {
+				continue
+			}
+			c := decodeKV(kind, name, kv)
+			c.Key, c.Create = string(kv.Key), kv.CreateRevision
+			take(c)
+		}
+	})
 }
 
 // Log reads every change up to revision upTo, from the oldest revision that etcd has not compacted. It returns the

@@ -6,21 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/checkup"
-	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/doctor"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
 )
 
@@ -63,28 +60,17 @@ func (c *cli) doctor(ctx context.Context, file string, endpoints []string) error
 	if err != nil {
 		return err
 	}
-	f := doctor.Facts{Now: c.now()}
 	own, err := c.ownCertificates(etcd)
 	if err != nil {
 		return err
 	}
-	var members sync.WaitGroup // beside the rest, since a process that hangs costs the whole timeout of each question
-	members.Go(func() {
-		f.Members = checkup.Members(ctx, etcd.Endpoints, etcd.Prefix, func(endpoint string) (*clientv3.Client, error) {
-			one := etcd
-			one.Endpoints = []string{endpoint}
-			return etcdconn.Dial(one)
-		})
+	f := checkup.Gather(ctx, c.now(), checkup.Source{
+		Etcd: etcd, Own: own, Settings: settings,
+		Records: func(ctx context.Context, f *doctor.Facts) error { return c.readRecords(ctx, etcd, f) },
+		Ask:     func(ctx context.Context, r *job.Replica, url string) doctor.Answer { return c.ask(ctx, r.Name, url) },
 	})
-	f.StoreErr = c.readRecords(ctx, etcd, &f)
-	c.askReplicas(ctx, etcd.Endpoints, own, &f)
-	members.Wait()
 	if failure.IsConfig(f.StoreErr) {
 		return f.StoreErr
-	}
-	if settings != nil {
-		f.Served = append(f.Served, checkup.Files(settings)...)
-		f.Machine = checkup.Machine(settings, f.Replicas, f.Workers)
 	}
 	return c.showFindings(doctor.Examine(f))
 }
@@ -120,25 +106,6 @@ func (c *cli) ownCertificates(etcd config.Etcd) (list []tls.Certificate, err err
 		list = append(list, pair)
 	}
 	return list, nil
-}
-
-// askReplicas asks all replicas in f about the cluster, and all servers for their certificates.
-func (c *cli) askReplicas(ctx context.Context, endpoints []string, own []tls.Certificate, f *doctor.Facts) {
-	urls := append(slices.Clone(endpoints), make([]string, len(f.Replicas))...)
-	f.Answers = make([]doctor.Answer, len(f.Replicas))
-	var all sync.WaitGroup
-	for i, r := range f.Replicas {
-		all.Go(func() {
-			at := "http://" + r.Addr
-			if _, secure := checkup.ServesTLS(ctx, r.Addr, own); secure {
-				at = "https://" + r.Addr
-			}
-			urls[len(endpoints)+i] = at
-			f.Answers[i] = c.ask(ctx, r.Name, at)
-		})
-	}
-	all.Wait()
-	f.Served = checkup.Served(ctx, urls, own)
 }
 
 // askTimeout is how long a replica has for its answer.

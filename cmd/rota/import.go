@@ -25,40 +25,26 @@ a job file cannot say is reported on stderr with its place, and the exit code is
 	}
 	var system bool
 	var zone string
-	crontab := c.importCommand("crontab FILE...", "Translate crontabs", "  crontab -l | rota import crontab -",
-		func(texts map[string]string, files []string, into *importer.Result) {
-			for _, file := range files {
-				importer.Crontab(file, texts[file], importer.CrontabOptions{System: system, Timezone: zone}, into)
-			}
-		})
+	crontab := c.importCommand(importer.KindCrontab, "Translate crontabs", "  crontab -l | rota import crontab -", &system, &zone)
 	crontab.Flags().BoolVar(&system, "system", false, "each line has a user behind its time, as in /etc/crontab and /etc/cron.d")
-	systemd := c.importCommand("systemd FILE...", "Translate timers with their services",
-		"  rota import systemd /etc/systemd/system/backup.{timer,service}",
-		func(texts map[string]string, _ []string, into *importer.Result) { importer.Systemd(texts, zone, into) })
+	systemd := c.importCommand(importer.KindSystemd, "Translate timers with their services",
+		"  rota import systemd /etc/systemd/system/backup.{timer,service}\n"+
+			"  systemctl cat backup.timer backup.service | rota import systemd -", &system, &zone)
 	for _, sub := range []*cobra.Command{crontab, systemd} {
 		sub.Flags().StringVar(&zone, "timezone", localZone(), "time `zone` of the machine that the files are from")
 	}
-	each := func(one func(file, text string, into *importer.Result)) func(map[string]string, []string, *importer.Result) {
-		return func(texts map[string]string, files []string, into *importer.Result) {
-			for _, file := range files {
-				one(file, texts[file], into)
-			}
-		}
-	}
 	cmd.AddCommand(crontab, systemd,
-		c.importCommand("cronjob FILE...", "Translate CronJobs of Kubernetes",
-			"  kubectl get cronjobs -o yaml | rota import cronjob -", each(importer.CronJob)),
-		c.importCommand("dkron FILE...", "Translate jobs of dkron",
-			"  curl -s http://dkron:8080/v1/jobs | rota import dkron -", each(importer.Dkron)))
+		c.importCommand(importer.KindCronJob, "Translate CronJobs of Kubernetes",
+			"  kubectl get cronjobs -o yaml | rota import cronjob -", &system, &zone),
+		c.importCommand(importer.KindDkron, "Translate jobs of dkron",
+			"  curl -s http://dkron:8080/v1/jobs | rota import dkron -", &system, &zone))
 	return cmd
 }
 
-// importCommand returns a command that translates files.
-func (c *cli) importCommand(
-	use, short, example string, translate func(texts map[string]string, files []string, into *importer.Result),
-) *cobra.Command {
+// importCommand returns a command that translates files of one kind.
+func (c *cli) importCommand(kind, short, example string, system *bool, zone *string) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Example: example,
+		Use: kind + " FILE...", Short: short, Example: example,
 		Args: takes("FILE..."),
 		RunE: func(_ *cobra.Command, files []string) error {
 			texts := map[string]string{}
@@ -70,7 +56,9 @@ func (c *cli) importCommand(
 				texts[file] = string(text)
 			}
 			var res importer.Result
-			translate(texts, files, &res)
+			if err := importer.Translate(importer.Options{Kind: kind, System: *system, Timezone: *zone}, files, texts, &res); err != nil {
+				return err
+			}
 			return c.printImported(&res)
 		},
 	}
@@ -82,7 +70,7 @@ const maxImport = 16 << 20
 // readInput reads a file, or stdin if its name is -.
 func (c *cli) readInput(file string) ([]byte, error) {
 	in := c.in
-	if file != "-" {
+	if file != importer.Stdin {
 		f, err := os.Open(file)
 		if err != nil {
 			return nil, &codedError{exitFailed, "Check the path.", err}

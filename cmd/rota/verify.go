@@ -77,16 +77,12 @@ func (c *cli) verify(ctx context.Context, file string, endpoints []string) error
 		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	}
 	report := verify.Check(verify.Input{Records: records, Log: log, Now: c.now()})
-	return c.showReport(report, from, rev)
+	return c.showReport(api.VerifyView{Report: report, From: from, Revision: rev})
 }
 
 // showReport prints a report.
-func (c *cli) showReport(r verify.Report, from, rev int64) error {
-	err := c.print(struct {
-		verify.Report
-		From     int64 `json:"from_revision"`
-		Revision int64 `json:"revision"`
-	}{r, from, rev}, func(p *page) {
+func (c *cli) showReport(r api.VerifyView) error {
+	err := c.print(r, func(p *page) {
 		for _, v := range r.Violations {
 			fmt.Fprintf(p.out, "BROKEN %d  %s at revision %d: %s\n", v.Invariant, v.Subject, v.Revision, v.Text)
 		}
@@ -94,7 +90,7 @@ func (c *cli) showReport(r verify.Report, from, rev int64) error {
 			fmt.Fprintf(p.out, "note: %s\n", n)
 		}
 		fmt.Fprintf(p.out, "checked %d jobs, %d runs, %d slots and %d changes (revisions %d to %d): %d invariants broken\n",
-			r.Jobs, r.Runs, r.Slots, r.Changes, from, rev, len(r.Violations))
+			r.Jobs, r.Runs, r.Slots, r.Changes, r.From, r.Revision, len(r.Violations))
 	})
 	if err == nil && len(r.Violations) > 0 {
 		return fmt.Errorf("%d invariants are broken", len(r.Violations))

@@ -124,6 +124,9 @@ var operations = []struct {
 	{"POST", "/v1/pause", "", auth.Administrator, true},
 	{"POST", "/v1/resume", "", auth.Administrator, true},
 	{"POST", "/v1/accept-restored-store", "", auth.Administrator, true},
+	{"POST", "/v1/import", `{"kind":"crontab","text":"@daily backup"}`, auth.Author, false},
+	{"POST", "/v1/verify", "", auth.Administrator, true},
+	{"POST", "/v1/doctor", "", auth.Administrator, true},
 }
 
 func TestEachOperationNeedsItsRight(t *testing.T) {

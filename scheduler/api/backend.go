@@ -25,6 +25,8 @@ type Backend struct {
 	Trail    Trail
 	Tokens   Tokens
 	Hooks    Hooks
+	Importer Importer
+	Examiner Examiner
 
 	// Schemas are the JSON Schemas of definitions in requests, by their names in the document: Spec and LimitSpec.
 	Schemas map[string]json.RawMessage

@@ -82,6 +82,12 @@ var calls = map[string]func(ctx context.Context, c *client.Client) error{
 	"delete-limit":          func(ctx context.Context, c *client.Client) error { return c.DeleteLimit(ctx, "l", api.Precondition{}) },
 	"stop-backfill":         func(ctx context.Context, c *client.Client) error { _, err := c.StopBackfill(ctx, "a"); return err },
 	"accept-restored-store": func(ctx context.Context, c *client.Client) error { _, err := c.AcceptRestored(ctx); return err },
+	"verify-store":          func(ctx context.Context, c *client.Client) error { _, err := c.Verify(ctx); return err },
+	"examine-cluster":       func(ctx context.Context, c *client.Client) error { _, err := c.Doctor(ctx); return err },
+	"import-schedules": func(ctx context.Context, c *client.Client) error {
+		_, err := c.Import(ctx, api.ImportRequest{})
+		return err
+	},
 	"start-backfill": func(ctx context.Context, c *client.Client) error {
 		_, err := c.StartBackfill(ctx, "a", api.BackfillRequest{})
 		return err

@@ -37,6 +37,7 @@ type fake struct {
 	watches []chan []api.Event // one for each client that watches
 	output  map[string]func(ctx context.Context, follow bool) (io.ReadCloser, error)
 	explain func(ctx context.Context) (api.ExplainView, error)
+	verify  func(ctx context.Context) (api.VerifyView, error)
 	asked   api.Submission // the latest submission
 	trail   []job.Audit    // in the order of time
 	tokens  []auth.Token
@@ -54,7 +55,7 @@ func newFake() *fake {
 }
 
 func (f *fake) backend() api.Backend {
-	return api.Backend{Replica: f, Overview: f, Events: f, Logs: f, Restorer: f, Trail: f, Tokens: f, Hooks: f,
+	return api.Backend{Replica: f, Overview: f, Events: f, Logs: f, Restorer: f, Trail: f, Tokens: f, Hooks: f, Importer: f, Examiner: f,
 		Schemas: map[string]json.RawMessage{"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit)}}
 }
 

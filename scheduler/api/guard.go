@@ -72,8 +72,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "same-origin")
 		// The deadline of a connection stays after a request, so every request sets a new one. Streams extend it.
-		_ = http.NewResponseController(rec).SetWriteDeadline(time.Now().Add(s.cfg.RequestTimeout + s.cfg.WriteTimeout))
-		next.ServeHTTP(rec, r)
+		next.ServeHTTP(rec, s.extensible(rec, r))
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -160,12 +161,13 @@ func (limitSpecSchema) Schema(huma.Registry) *huma.Schema {
 // operation describes one endpoint.
 type operation struct {
 	id, method, path, summary string
-	status                    int        // status of success; 0: 200
-	errors                    []int      // statuses of errors, besides those of every operation
-	parameter                 string     // parameter of the path that the handler reads itself; empty for none
-	right                     auth.Right // the right that the caller needs
-	bodyDecides               bool       // the handler checks the right, which depends on the body; see Server.require
-	peers                     bool       // replicas and workers do not need this right, because they call on behalf of a client
+	status                    int           // status of success; 0: 200
+	errors                    []int         // statuses of errors, besides those of every operation
+	parameter                 string        // parameter of the path that the handler reads itself; empty for none
+	right                     auth.Right    // the right that the caller needs
+	bodyDecides               bool          // the handler checks the right, which depends on the body; see Server.require
+	timeout                   time.Duration // of the request; 0: that of ordinary requests
+	peers                     bool          // replicas and workers do not need this right, because they call on behalf of a client
 }
 
 func (s *Server) operation(doc huma.API, o operation) huma.Operation {
@@ -188,11 +190,15 @@ func (s *Server) operation(doc huma.API, o operation) huma.Operation {
 	return op
 }
 
-// register adds an operation with the deadline of ordinary requests.
+// register adds an operation that ends within its timeout. A long operation also ends when the server stops.
 func register[I, O any](s *Server, doc huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
 	huma.Register(doc, s.operation(doc, o), func(ctx context.Context, in *I) (*O, error) {
-		ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
+		ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.timeout, s.cfg.RequestTimeout))
 		defer cancel()
+		if o.timeout > 0 {
+			extend(ctx, o.timeout)
+			defer context.AfterFunc(s.stopping, cancel)()
+		}
 		out, err := handle(ctx, in)
 		if err != nil {
 			return nil, s.answer(ctx, o.id, err)

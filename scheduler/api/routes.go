@@ -31,6 +31,8 @@ func (s *Server) routes() http.Handler {
 		s.registerGantt(doc)
 		s.registerMonth(doc)
 	}
+	s.registerImport(doc)
+	s.registerExaminations(doc)
 	s.registerHooks(doc)
 	s.registerRestore(doc)
 	s.registerAudit(doc)

@@ -172,6 +172,8 @@ type ExplainView struct {
 	State   job.State  `json:"state,omitempty" doc:"Of its run"`
 	Ref     string     `json:"run,omitempty"`
 	Text    []string   `json:"text" doc:"Lines for people"`
+	Late    string     `json:"late,omitempty" doc:"Why its run is late; absent if it is not"`
+	Behind  string     `json:"behind,omitempty" doc:"The run that its late run waited behind"`
 }
 
 // RestoredView is a restored store that was accepted.

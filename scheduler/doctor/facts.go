@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"crypto/x509"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -18,7 +20,8 @@ type Facts struct {
 	Jobs       []*job.Job
 	Unreadable []Unreadable
 	Served     []Served
-	Machine    *Machine // nil: only the machine of a replica is examined, with its settings
+	Machine    *Machine // nil: no machine is examined, and no settings
+	Unseen     []string // what else could not be examined, with the reasons
 }
 
 // Member is one member of etcd.
@@ -95,7 +98,7 @@ type Finding struct {
 	Area    string `json:"area"`
 	Subject string `json:"subject,omitempty"`
 	Text    string `json:"text"`
-	Do      string `json:"do"`
+	Do      string `json:"do" doc:"What to do"`
 }
 
 // The areas, in the order in which findings are listed.
@@ -115,8 +118,8 @@ const (
 
 // Report lists what was examined, and what was found.
 type Report struct {
-	Examined []string  `json:"examined"`
-	Skipped  []string  `json:"skipped,omitempty"`
+	Examined []string  `json:"examined" doc:"Areas"`
+	Skipped  []string  `json:"skipped,omitempty" doc:"What was not examined, and why"`
 	Findings []Finding `json:"findings"`
 }
 
@@ -152,7 +155,26 @@ func Examine(f Facts) Report {
 		e.Examined = append(e.Examined, area.name)
 		area.do()
 	}
+	e.Skipped = append(e.Skipped, f.Unseen...)
+	if others := e.otherMachines(); len(others) > 0 {
+		e.Skipped = append(e.Skipped, "machine, settings of "+strings.Join(others, ", ")+": each process examines only its own")
+	}
 	return e.Report
+}
+
+// otherMachines returns the processes whose machines were not examined, if one was.
+func (e *examiner) otherMachines() (names []string) {
+	if e.Machine == nil {
+		return nil
+	}
+	for _, r := range e.Replicas {
+		names = append(names, r.Name)
+	}
+	for _, w := range e.Workers {
+		names = append(names, w.Name)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == e.Machine.Settings.Node })
 }
 
 func missing(absent bool, why string) string {

@@ -41,6 +41,9 @@ type Answer struct {
 	Slot    time.Time // zero: the time is not a slot
 	Verdict string    // one to three words
 	Text    []string  // sentences for people, one or more in each
+
+	Late   string // why the run is late, as a part of a sentence; empty: it is not
+	Behind string // the run that a late run waited behind; empty: none, or it is unknown
 }
 
 // The verdicts. The verdict on a slot with a run is the run's state, with verdictRan and verdictRanLate in place of

@@ -61,7 +61,8 @@ func explainRun(f Facts, r *job.Run) Answer {
 		if r.State.Terminal() {
 			is = "was"
 		}
-		add("It %s late%s: %s. The job's missed policy is %s.", is, by, lateBecause(f, r), policy)
+		a.Late, a.Behind = lateBecause(f, r)
+		add("It %s late%s: %s. The job's missed policy is %s.", is, by, a.Late, policy)
 		if r.State == job.Succeeded {
 			a.Verdict = verdictRanLate
 		}
@@ -74,25 +75,26 @@ func explainRun(f Facts, r *job.Run) Answer {
 	return a
 }
 
-// lateBecause returns why a run is late. The record of the run does not say it. The earlier runs show whether one was in the way.
-func lateBecause(f Facts, r *job.Run) string {
+// lateBecause returns why a run is late, and the run that was in the way, if one was. The record of the run does not say it. The
+// earlier runs show it.
+func lateBecause(f Facts, r *job.Run) (why, behind string) {
 	const nobody = "no leader could dispatch it in time"
 	if f.Job != nil && f.Job.Spec.Overlap == job.OverlapAllow {
-		return nobody
+		return nobody, ""
 	}
 	for _, b := range f.Before {
 		switch {
 		case b.State == job.Skipped || b.Kind == job.KindBackfill:
 		case b.Finished.IsZero():
-			return fmt.Sprintf("it waited behind run %s, which has not ended", b.Name())
+			return fmt.Sprintf("it waited behind run %s, which has not ended", b.Name()), b.Name()
 		case b.Finished.After(r.Due):
-			return fmt.Sprintf("it waited behind run %s, which ended at %s", b.Name(), stamp(b.Finished))
+			return fmt.Sprintf("it waited behind run %s, which ended at %s", b.Name(), stamp(b.Finished)), b.Name()
 		}
 	}
 	if len(f.Before) > 0 {
-		return nobody
+		return nobody, ""
 	}
-	return nobody + ", or it waited behind a late run"
+	return nobody + ", or it waited behind a late run", ""
 }
 
 // lateBy returns how late the last attempt started after its due time, by the leaders' clocks. It returns zero if that attempt

@@ -17,8 +17,8 @@ type Input struct {
 
 // Violation is an invariant that does not hold.
 type Violation struct {
-	Invariant int    `json:"invariant"`
-	Subject   string `json:"subject"` // a job or a run
+	Invariant int    `json:"invariant" doc:"Its number on the page about guarantees"`
+	Subject   string `json:"subject" doc:"A job or a run"`
 	Revision  int64  `json:"revision,omitempty"`
 	Text      string `json:"text"`
 }
@@ -26,11 +26,11 @@ type Violation struct {
 // Report is the result of a check.
 type Report struct {
 	Violations []Violation `json:"violations"`
-	Notes      []string    `json:"notes"` // findings that are no violations
+	Notes      []string    `json:"notes" doc:"Findings that are no violations"`
 	Jobs       int         `json:"jobs"`
 	Runs       int         `json:"runs"`
-	Slots      int         `json:"slots"`   // number of slots that were due and have a run
-	Changes    int         `json:"changes"` // number of changes in the log
+	Slots      int         `json:"slots" doc:"Slots that were due and have a run"`
+	Changes    int         `json:"changes" doc:"Changes that were checked"`
 }
 
 // Check checks all invariants.

@@ -52,7 +52,8 @@ var libraryRules = map[string]rule{
 		external: []string{"github.com/google/uuid", "github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
 	},
 	"scheduler/api": {
-		own:      []string{"scheduler/api/auth", "scheduler/attention", "scheduler/job", "scheduler/suggest", "scheduler/timeline", "scheduler/webhook"},
+		own: []string{"scheduler/api/auth", "scheduler/attention", "scheduler/doctor", "scheduler/job", "scheduler/suggest", "scheduler/timeline",
+			"scheduler/verify", "scheduler/webhook"},
 		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog", "golang.org/x/time/rate"},
 	},
 	"scheduler/api/auth":   {},

@@ -23,6 +23,7 @@ var forms = map[string]string{
 	"start-backfill": "/do/backfill?job=nightly-backup", "stop-backfill": "/do/stop-backfill?job=warehouse-01", "put-limit": "/do/limit",
 	"delete-limit": "/do/delete-limit?name=kept", "create-token": "/do/token", "rotate-token": "/do/rotate-token?token=TOKEN",
 	"revoke-token": "/do/revoke-token?token=TOKEN", "accept-restored-store": "/do/accept-restored",
+	"import-schedules": "/do/import", "verify-store": "/do/verify", "examine-cluster": "/do/doctor",
 }
 
 // elsewhere has the operations that change something and need no form, with the reason.

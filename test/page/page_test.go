@@ -46,6 +46,8 @@ func TestPage(t *testing.T) {
 	t.Run("every view", func(t *testing.T) { b.t = t; everyView(t, b, base) })
 	t.Run("every operation", func(t *testing.T) { b.t = t; everyOperation(t, b, c, base) })
 	t.Run("every action", func(t *testing.T) { b.t = t; everyAction(t, b, c, base) })
+	t.Run("every examination", func(t *testing.T) { b.t = t; examinations(t, b, c, base) })
+	t.Run("imports", func(t *testing.T) { b.t = t; imports(t, b, c, base) })
 	t.Run("a wrong value", func(t *testing.T) { b.t = t; wrongValue(t, b, base) })
 	t.Run("the keyboard alone", func(t *testing.T) { b.t = t; keyboard(t, b, c, base) })
 	t.Run("without scripts", func(t *testing.T) { b.t = t; withoutScripts(t, b, base) })
@@ -255,7 +257,7 @@ func withoutScripts(t *testing.T, b *browser, base string) {
 	for path, want := range map[string]string{"/": "Last hour", "/jobs": "nightly-backup", "/jobs/tick": "succeeded", "/do/pause?job=tick": "No further slot", "/timeline": "succeeded", "/timeline/week": "busiest",
 		"/jobs/nightly-backup": "every day at 02:30", "/jobs/report/workflow": "Slots and steps", "/runs": "Took", "/workers": "q1", "/limits": "two-at-a-time", "/calendars": "exchange",
 		"/cluster": "Terms", "/events": "Events", "/audit": "pause-job", "/api": "operations", "/tokens": "no token", "/schedule?schedule=90s": "Next slots",
-		"/jobs/tick/at?time=2020-01-01T00:00:00Z": "Not scheduled", "/do/backfill?job=tick": "First slot", "/do/apply": "Job file", "/nowhere": "no page",
+		"/jobs/tick/at?time=2020-01-01T00:00:00Z": "Not scheduled", "/do/backfill?job=tick": "First slot", "/do/apply": "Job file", "/do/import": "Translate", "/do/doctor": "Examine", "/do/verify": "Verify", "/nowhere": "no page",
 	} {
 		b.do(chromedp.Navigate(base + path))
 		got, err := chromedp.Run(b.ctx, chromedp.Text("main"))

@@ -110,7 +110,7 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 		"/", "/jobs", "/jobs/{job}", "/runs", "/runs/{job}/{slot}", "/jobs/{job}/workflow", "/workers", "/limits", "/cluster",
 		"/timeline", "/timeline/week", "/events", "/audit", "/api", "/jobs?search=out", "/jobs/in-fail", "/jobs/ou", "/v1/jobs/ou",
 		"/calendars", "/tokens", "/jobs?selector=team%3Dout", "/runs?selector=team%3Dout", "/do/run?job={job}", "/do/backfill?job={job}",
-		"/do/apply",
+		"/do/apply", "/do/import", "/do/verify", "/do/doctor",
 	}
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
@@ -126,7 +126,7 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 			paths = append(paths, path, path+query)
 		}
 	}
-	for path, want := range map[string]string{"/jobs": `href="/do/new"`, "/do/new": "Definition", "/do/apply": "Job file", "/runs": `id="bulk"`} {
+	for path, want := range map[string]string{"/jobs": `href="/do/new"`, "/do/new": "Definition", "/do/apply": "Job file", "/do/import": "Translate", "/runs": `id="bulk"`} {
 		if status, text := ask("GET", path, "", tokens["some"]); status != 200 || !strings.Contains(text, want) {
 			t.Errorf("GET %s: status %d, and an author of some jobs lacks %s", path, status, want)
 		}

@@ -34,6 +34,9 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 		Bounds: n.set.Bounds, Refused: n.metrics.Refused, AuthMistake: n.authMistake,
 		Secret: n.hookSecret, Delivered: n.metrics.Delivered, ProviderTrouble: n.providerTrouble,
 	}
+	if n.cfg.Role == Replica {
+		parts.Examine = n.examine
+	}
 	if n.outputs, err = n.outputStore(); err != nil {
 		return nil, failure.Config(err)
 	}

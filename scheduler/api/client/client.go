@@ -124,9 +124,10 @@ type call struct {
 	path       string
 	query      url.Values
 	header     map[string]string
-	body       any  // nil: none
-	repeatable bool // a second execution has no further effect
-	stream     bool // the answer may take longer than the timeout
+	body       any           // nil: none
+	repeatable bool          // a second execution has no further effect
+	stream     bool          // the answer may take longer than the timeout
+	timeout    time.Duration // for the answer; 0: that of the client
 }
 
 // do sends the request to one server after the other until one answers. Unless the answer is a stream, do reads it completely
@@ -182,7 +183,8 @@ func mayTryNext(q call, err error) bool {
 
 func (c *Client) send(ctx context.Context, server string, q call, body []byte, token string) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(c.cfg.Timeout, func() { cancel(late(c.cfg.Timeout)) })
+	timeout := cmp.Or(q.timeout, c.cfg.Timeout)
+	timer := time.AfterFunc(timeout, func() { cancel(late(timeout)) })
 	to, base := c.at(server)
 	target := base + q.path
 	if len(q.query) > 0 {

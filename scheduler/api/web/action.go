@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// action is a change that the page offers.
+// action is a change or an examination that the page offers.
 type action struct {
 	operation string // of the API; it declares the right
 	bulk      bool   // it concerns several jobs, and prepare checks the right for each
@@ -20,7 +20,7 @@ type action struct {
 	perform   func(s *site, r *http.Request, f *form) (next string, err error)
 }
 
-// actions lists every change by its name in the path.
+// actions lists every action by its name in the path.
 var actions = map[string]action{
 	"run":             {"submit-run", false, prepareRun, performRun},
 	"pause":           {"pause-job", false, preparePause, reasoned("/pause", "paused")},
@@ -47,6 +47,9 @@ var actions = map[string]action{
 	"retry-runs":      {"retry-run", true, prepareRetryRuns, performRuns("retried-runs", retryOne)},
 	"accept-restored": {"accept-restored-store", false, prepareRestored, performRestored},
 	"apply":           {"put-job", false, prepareApply, performApply},
+	"import":          {"import-schedules", false, prepareImport, performImport},
+	"verify":          {"verify-store", false, prepareVerify, performVerify},
+	"doctor":          {"examine-cluster", false, prepareDoctor, performDoctor},
 	"token":           {"create-token", false, prepareToken, performToken},
 	"rotate-token":    {"rotate-token", false, prepareRotateToken, performRotateToken},
 	"revoke-token":    {"revoke-token", false, prepareRevokeToken, performRevokeToken},

@@ -43,7 +43,7 @@ const (
 	removeOthers = "remove"
 )
 
-func prepareApply(_ *site, _ *http.Request, f *form) error {
+func prepareApply(_ *site, r *http.Request, f *form) error {
 	f.Title, f.Verb, f.Back = "Apply a job file", "Show the changes", "/jobs"
 	f.Facts = []string{"The cluster gets the jobs and the limits of the file. Nothing changes before you have seen the changes."}
 	f.Fields = []field{
@@ -57,6 +57,10 @@ func prepareApply(_ *site, _ *http.Request, f *form) error {
 			Help: "With remove: only jobs with these labels, and no limits.",
 		},
 		{Name: checkedField, Kind: "hidden"},
+		{Name: notesField, Kind: "hidden"},
+	}
+	if text := strings.TrimSpace(r.PostFormValue(notesField)); text != "" && r.PathValue("action") == f.Action {
+		f.Notes = strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	}
 	return nil
 }

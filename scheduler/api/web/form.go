@@ -23,8 +23,10 @@ type form struct {
 	Back    string // where the client goes if it does not confirm
 	Blocked bool   // the action is impossible; Error says why
 
-	Preview bool   // the form shows what it would do, or what it has made
-	Secret  string // a new token, which is shown once; empty: none
+	Preview bool     // the form shows what it would do, or what it has made
+	Secret  string   // a new token, which is shown once; empty: none
+	Notes   []string // about a text that the client has imported
+	Report  *report  // what an examination has found; nil: none
 
 	Jobs  []string   // the jobs that the action changes, if it concerns several
 	Runs  []string   // the runs that the action changes, if it concerns several
@@ -60,25 +62,37 @@ func (f *form) refuse(err error) error {
 	}
 	placed := false
 	for _, mistake := range problem.Fields {
-		for i := range f.Fields {
-			in := &f.Fields[i]
-			switch {
-			case in.Kind == "hidden":
-			case mistake.Field == in.Name || strings.HasPrefix(mistake.Field, in.Name+"."):
-				in.Error, placed = join(in.Error, mistake.Message), true
-			case in.Kind == "code":
-				message := mistake.Message
-				if !strings.HasPrefix(message, mistake.Field) {
-					message = mistake.Field + ": " + message
-				}
-				in.Error, placed = join(in.Error, message), true
-			}
-		}
+		placed = f.blame(mistake) || placed
 	}
 	if !placed {
 		f.Error = problem.Detail
 	}
 	return nil
+}
+
+// blame notes a mistake beside its field. A text has all mistakes that belong to no field. It returns false if there is no place.
+func (f *form) blame(mistake api.FieldError) bool {
+	var text *field
+	for i := range f.Fields {
+		in := &f.Fields[i]
+		switch {
+		case in.Kind == "hidden":
+		case mistake.Field == in.Name || strings.HasPrefix(mistake.Field, in.Name+"."):
+			in.Error = join(in.Error, mistake.Message)
+			return true
+		case in.Kind == "code":
+			text = in
+		}
+	}
+	if text == nil {
+		return false
+	}
+	message := mistake.Message
+	if !strings.HasPrefix(message, mistake.Field) {
+		message = mistake.Field + ": " + message
+	}
+	text.Error = join(text.Error, message)
+	return true
 }
 
 func join(a, b string) string { return strings.TrimPrefix(a+"\n"+b, "\n") }

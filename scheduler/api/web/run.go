@@ -70,7 +70,7 @@ func (s *site) run(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	now := s.ops.Now()
-	d := &runData{Run: v, Attempts: attemptsOf(&v, now), Parts: latenessOf(&v, now), Payload: string(v.Payload),
+	d := &runData{Run: v, Attempts: attemptsOf(&v, now), Payload: string(v.Payload),
 		Params: v.ParamsText()}
 	d.Attempt, _ = strconv.Atoi(r.URL.Query().Get("attempt"))
 	if d.Attempt == 0 {
@@ -99,6 +99,7 @@ func (s *site) run(r *http.Request) (*page, error) {
 			return nil, err
 		}
 	}
+	d.Parts = latenessOf(&v, &d.Explain, now)
 	p := &page{View: "run", Title: name + " " + id, Data: d, Watch: name}
 	return p, nil
 }
@@ -171,11 +172,15 @@ func attemptsOf(v *api.RunView, now time.Time) (list []attempt) {
 	return list
 }
 
-// waitedFor says what a run waited for until the leader gave it to a worker.
-func waitedFor(v *api.RunView) (cause, text string) {
+// waitedFor says what a run waited for until the leader gave it to a worker. why is the explanation of its slot.
+func waitedFor(v *api.RunView, why *api.ExplainView) (cause, text string) {
 	switch {
+	case v.Late && why.Ref == v.Ref && why.Behind != "":
+		return "run before it", why.Late
+	case v.Late && why.Ref == v.Ref && why.Late != "":
+		return "leader", why.Late
 	case v.Late:
-		return "leader", "no leader could dispatch it when it was due, or a late run before it had not ended"
+		return "leader", "no leader could dispatch it in time, or it waited behind a late run"
 	case len(v.Limits) > 0:
 		return "limit, room", "until the limits (" + strings.Join(v.Limits, ", ") + ") and a worker had room"
 	}
@@ -183,7 +188,7 @@ func waitedFor(v *api.RunView) (cause, text string) {
 }
 
 // latenessOf splits the time between the slot and the start of the present attempt.
-func latenessOf(v *api.RunView, now time.Time) (list []part) {
+func latenessOf(v *api.RunView, why *api.ExplainView, now time.Time) (list []part) {
 	add := func(name, text string, took time.Duration) {
 		if took >= time.Millisecond {
 			list = append(list, part{name, text, took})
@@ -201,7 +206,7 @@ func latenessOf(v *api.RunView, now time.Time) (list []part) {
 	}
 	switch {
 	case !v.Started.IsZero() && !v.Armed.IsZero():
-		cause, text := waitedFor(v)
+		cause, text := waitedFor(v, why)
 		add(cause, text, v.Armed.Sub(v.Due))
 		add("claim", "until the worker had claimed and started it", v.Started.Sub(job.Later(v.Armed, v.Due)))
 	case v.State == job.Pending && now.After(v.WaitsSince()):

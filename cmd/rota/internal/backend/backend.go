@@ -21,6 +21,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/attention"
+	"github.com/rota-scheduler/rota/scheduler/doctor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
 )
@@ -50,6 +51,8 @@ type Config struct {
 	StoredLog func(ctx context.Context, run string, attempt int) (io.ReadCloser, error)
 	// AuthMistake returns why the auth.file on the disk is not in force; nil if it is. The field may be nil.
 	AuthMistake func() *AuthMistake
+	// Examine examines the cluster from this process; nil in a worker.
+	Examine func(ctx context.Context) (doctor.Report, error)
 	// ProviderTrouble returns why the OpenID provider cannot be used; nil if it can. The field may be nil.
 	ProviderTrouble func() *ProviderTrouble
 }
@@ -163,6 +166,8 @@ var (
 	_ api.Trail    = (*Backend)(nil)
 	_ api.Tokens   = (*Backend)(nil)
 	_ api.Hooks    = (*Backend)(nil)
+	_ api.Importer = (*Backend)(nil)
+	_ api.Examiner = (*Backend)(nil)
 )
 
 // New returns a Backend without a store.
@@ -194,6 +199,7 @@ func (b *Backend) Parts() api.Backend {
 	if !b.cfg.WorkerOnly {
 		parts.Term, parts.Now = b.term, b.now
 		parts.Replica, parts.Events, parts.Trail, parts.Overview = b, b, b, b
+		parts.Importer, parts.Examiner = b, b
 		parts.Tokens, parts.Hooks, parts.Age, parts.Addresses = b, b, b.age, b.addresses
 		parts.Schemas = map[string]json.RawMessage{
 			"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit),

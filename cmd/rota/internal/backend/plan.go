@@ -93,7 +93,7 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	}
 	v := api.ExplainView{Job: name, Asked: at, Verdict: a.Verdict, Text: a.Text}
 	if r != nil && r.Slot.Equal(a.Slot) {
-		v.State, v.Ref = r.State, r.Name()
+		v.State, v.Ref, v.Late, v.Behind = r.State, r.Name(), a.Late, a.Behind
 	}
 	if !a.Slot.IsZero() {
 		v.Slot = &a.Slot

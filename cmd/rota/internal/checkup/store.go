@@ -75,11 +75,7 @@ func member(ctx context.Context, endpoint, prefix string, connect func(string) (
 
 // Records reads what the store holds of jobs, workers and replicas into f.
 func Records(ctx context.Context, s *store.Store, f *doctor.Facts) error {
-	records, _, err := s.Snapshot(ctx)
-	if err != nil {
-		return fmt.Errorf("read the store: %w", err)
-	}
-	for _, c := range records {
+	_, err := s.Walk(ctx, func(c job.Change) {
 		switch v := c.Value.(type) {
 		case *job.Job:
 			f.Jobs = append(f.Jobs, v)
@@ -91,6 +87,9 @@ func Records(ctx context.Context, s *store.Store, f *doctor.Facts) error {
 		if c.Bad != nil {
 			f.Unreadable = append(f.Unreadable, doctor.Unreadable{Key: c.Key, Err: c.Bad})
 		}
+	})
+	if err != nil {
+		return fmt.Errorf("read the store: %w", err)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 func CronJob(file, text string, into *Result) {
 	t := &translation{file, into}
 	decoder := yaml.NewDecoder(bytes.NewReader([]byte(text)))
-	for {
+	for !t.stopped() {
 		var doc yaml.Node
 		err := decoder.Decode(&doc)
 		switch {
@@ -30,6 +30,10 @@ func CronJob(file, text string, into *Result) {
 		case len(doc.Content) == 0:
 			continue
 		}
+		if err := tooLarge(&doc); err != nil {
+			t.lost(0, "%v", err)
+			return
+		}
 		t.object(newFields(t, "", doc.Content[0]))
 	}
 }
@@ -38,6 +42,9 @@ func (t *translation) object(f *fields) {
 	switch kind := f.text("kind"); {
 	case kind == "List":
 		for _, item := range f.each("items") {
+			if t.stopped() {
+				return
+			}
 			item.path = ""
 			t.object(item)
 		}

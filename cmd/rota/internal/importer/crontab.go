@@ -21,6 +21,9 @@ type CrontabOptions struct {
 func Crontab(file, text string, opts CrontabOptions, into *Result) {
 	c := crontab{translation: translation{file, into}, opts: opts, env: map[string]string{}, shell: "/bin/sh"}
 	for i, line := range strings.Split(text, "\n") {
+		if c.stopped() {
+			return
+		}
 		c.line(i+1, strings.TrimSpace(line))
 	}
 }

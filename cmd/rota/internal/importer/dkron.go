@@ -20,12 +20,18 @@ func Dkron(file, text string, into *Result) {
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 {
 		t.lost(0, "is not JSON: %v", err)
 		return
+	} else if err := tooLarge(&doc); err != nil {
+		t.lost(0, "%v", err)
+		return
 	}
 	jobs := []*yaml.Node{doc.Content[0]}
 	if doc.Content[0].Kind == yaml.SequenceNode {
 		jobs = doc.Content[0].Content
 	}
 	for _, n := range jobs {
+		if t.stopped() {
+			return
+		}
 		t.dkronJob(newFields(t, "", n))
 	}
 }

@@ -37,6 +37,9 @@ func (p Problem) String() string {
 type Result struct {
 	Jobs     map[string]job.Spec
 	Problems []Problem
+
+	suffixes map[string]int // the last number behind a name that several jobs have
+	stop     func() bool    // see Options; nil: the translation never stops
 }
 
 // Complete reports whether everything was translated.
@@ -73,6 +76,9 @@ type translation struct {
 	file string
 	res  *Result
 }
+
+// stopped reports whether the translation must end.
+func (t *translation) stopped() bool { return t.res.stop != nil && t.res.stop() }
 
 // lost reports a part of the input that has no translation.
 func (t *translation) lost(line int, format string, args ...any) {
@@ -119,10 +125,15 @@ func notes(s *job.Spec) []string {
 
 func (t *translation) uniqueName(name string) string {
 	unique := name
-	for n := 2; ; n++ {
+	for n := max(1, t.res.suffixes[name]); ; {
 		if _, taken := t.res.Jobs[unique]; !taken {
 			return unique
 		}
+		n++
+		if t.res.suffixes == nil {
+			t.res.suffixes = map[string]int{}
+		}
+		t.res.suffixes[name] = n
 		suffix := fmt.Sprintf("-%d", n)
 		unique = strings.TrimRight(name[:min(len(name), job.MaxNameLength-len(suffix))], "-") + suffix
 	}

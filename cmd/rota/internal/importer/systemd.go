@@ -21,6 +21,9 @@ func Systemd(texts map[string]string, timezone string, into *Result) {
 	slices.Sort(names)
 	used := map[string]bool{}
 	for _, file := range names {
+		if (&translation{file, into}).stopped() {
+			return
+		}
 		base, ok := strings.CutSuffix(path.Base(file), ".timer")
 		if !ok {
 			continue

@@ -1,6 +1,10 @@
 package importer
 
-import "strings"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
 
 // unit is a unit file of systemd.
 type unit struct {
@@ -71,4 +75,53 @@ func truth(text string) bool {
 		return true
 	}
 	return false
+}
+
+// unitHeader is the line with which `systemctl cat` begins a unit file. A file for a part of a unit has the suffix .conf.
+var unitHeader = regexp.MustCompile(`^#\s+(\S+\.(?:timer|service|conf))\s*$`)
+
+// splitUnits splits the output of `systemctl cat` into unit files by name. Each keeps the numbers of its lines. The .conf files
+// below a unit continue it.
+func splitUnits(text string) (map[string]string, error) {
+	var current *unitText
+	units := map[string]*unitText{}
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		if m := unitHeader.FindStringSubmatch(line); m != nil {
+			if !strings.HasSuffix(m[1], ".conf") {
+				if current = units[m[1]]; current == nil {
+					current = &unitText{}
+					units[m[1]] = current
+				}
+			}
+			continue
+		}
+		if current == nil {
+			if strings.TrimSpace(line) != "" {
+				return nil, fmt.Errorf("line %d: the name of the unit is missing. "+
+					"Begin each unit with a comment such as # backup.timer, as `systemctl cat backup.timer backup.service` does", i+1)
+			}
+			continue
+		}
+		current.add(i, line)
+	}
+	texts := make(map[string]string, len(units))
+	for name, u := range units {
+		texts[name] = u.text.String()
+	}
+	return texts, nil
+}
+
+// unitText is the text of one unit file.
+type unitText struct {
+	text  strings.Builder
+	lines int
+}
+
+// add adds line i of the whole text as line i of the unit.
+func (u *unitText) add(i int, line string) {
+	for ; u.lines < i; u.lines++ {
+		u.text.WriteByte('\n')
+	}
+	u.text.WriteString(line)
 }
