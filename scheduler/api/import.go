@@ -21,9 +21,9 @@ const MaxImport = 256 << 10
 // ImportRequest is a text with schedules of another tool.
 type ImportRequest struct {
 	Kind     string `json:"kind" enum:"crontab,cronjob,systemd,dkron"`
-	Text     string `json:"text" minLength:"1" doc:"At most 256 KiB: a crontab, CronJobs in YAML, units of systemd as systemctl cat prints them, or jobs of dkron in JSON"` //nolint:lll // a struct tag is one line
+	Text     string `json:"text" minLength:"1" doc:"At most 256 KiB, or 2000 jobs. Units as systemctl cat prints them"`
 	System   bool   `json:"system,omitempty" doc:"Of a crontab: each line has a user behind its time, as in /etc/crontab"`
-	Timezone string `json:"timezone,omitempty" doc:"Of the machine that a crontab or units come from; empty: UTC" example:"Europe/Berlin"`
+	Timezone string `json:"timezone,omitempty" doc:"Of the machine of a crontab or of units; empty: UTC" example:"Europe/Berlin"`
 }
 
 // ImportView is the translation of a text.

@@ -21,10 +21,13 @@ func examinations(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 		if got := b.text("dialog form.action"); !strings.Contains(got, "reads all records of the store") || !strings.Contains(got, "It changes nothing") {
 			t.Errorf("%s does not say what it touches: %q", name, got)
 		}
+		b.shoot("confirm-" + name)
 		press(b, nil)
 		b.await(30*time.Second, "the report of "+name, "location.pathname === '/do/"+name+"' && document.querySelector('form.action .scope')")
 		return b.text("form.action")
 	}
+	b.open(base + "/cluster")
+	b.picture("examine", "/cluster")
 	if got := examine("doctor", "Examine the cluster"); strings.Contains(got, "records, /rota") || strings.Contains(got, "does not answer") ||
 		!strings.Contains(got, "examined: etcd, replicas, clocks, versions, files, records, jobs, workers, ") ||
 		!strings.Contains(got, ", machine, settings.") || !strings.Contains(got, "Not examined") || !strings.Contains(got, "machine, settings of q") {
@@ -102,7 +105,7 @@ func imports(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	}
 
 	for _, tc := range []struct{ field, value, want string }{
-		{"text", "* * not a crontab\n", "line 1: the line has fewer than five fields of time"},
+		{"text", "* * not\n", "line 1: the line has fewer than five fields of time"},
 		{"text", "", "Paste the text"},
 		{"timezone", "Europe/Nowhere", `the time zone "Europe/Nowhere" is unknown`},
 	} {

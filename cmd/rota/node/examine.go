@@ -85,7 +85,8 @@ func (n *Node) etcdToExamine(ctx context.Context) (etcd config.Etcd, unseen []st
 		switch {
 		case m.Name == n.set.Node.Name:
 		case len(m.ClientURLs) == 0:
-			unseen = append(unseen, fmt.Sprintf("%s: member %s, which has not started yet", doctor.AreaEtcd, cmp.Or(m.Name, fmt.Sprintf("%x", m.ID))))
+			name := cmp.Or(m.Name, fmt.Sprintf("%x", m.ID))
+			unseen = append(unseen, fmt.Sprintf("%s: member %s, which has not started yet", doctor.AreaEtcd, name))
 		case !alone && isLoopback(m.ClientURLs[0]):
 			unseen = append(unseen, fmt.Sprintf("%s: member %s, which listens only on its own machine at %s; its replica can examine it",
 				doctor.AreaEtcd, m.Name, m.ClientURLs[0]))
@@ -124,7 +125,9 @@ func (n *Node) askReplica(ctx context.Context, r *job.Replica, _ string) doctor.
 	defer cancel()
 	if r.Name == n.set.Node.Name {
 		for _, v := range n.clocks.Views() {
-			a.Clocks = append(a.Clocks, doctor.Clock{Node: v.Node, Offset: seconds(v.OffsetSeconds), Uncertainty: seconds(v.UncertaintySeconds)})
+			a.Clocks = append(a.Clocks, doctor.Clock{
+				Node: v.Node, Offset: seconds(v.OffsetSeconds), Uncertainty: seconds(v.UncertaintySeconds),
+			})
 		}
 	} else if _, a.Err = n.clocks.Term(ctx, r.Name, r.Addr); a.Err != nil {
 		return a

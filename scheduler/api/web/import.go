@@ -13,7 +13,10 @@ import (
 const notesField = "notes"
 
 // maxApplied is the length of the longest job file that the form for job files can send, as a form encodes it.
-const maxApplied = api.MaxBody - 64<<10
+const maxApplied = api.MaxBody - 256<<10
+
+// maxNotes is how many notes about a translation the page shows.
+const maxNotes = 100
 
 // importKinds has the kinds of texts that the page imports, as the form and as the API name them.
 var importKinds = [][2]string{
@@ -38,7 +41,7 @@ func prepareImport(_ *site, _ *http.Request, f *form) error {
 		{Name: "kind", Label: "Kind", Kind: "choice", Options: kinds, Value: kinds[0], Help: "What the text is."},
 		{
 			Name: "text", Label: "Text", Kind: "code", Example: "30 2 * * * /usr/local/bin/backup",
-			Help: "At most 256 KiB. For systemd, paste the output of: systemctl cat backup.timer backup.service",
+			Help: "At most 256 KiB and 2000 jobs. For systemd, paste the output of: systemctl cat backup.timer backup.service",
 		},
 		{
 			Name: "timezone", Label: "Time zone", Kind: "text", Example: "Europe/Berlin",
@@ -67,16 +70,18 @@ func performImport(s *site, r *http.Request, f *form) (string, error) {
 		return "", err
 	}
 	if len(url.QueryEscape(v.File)) > maxApplied {
-		return "", wrongText(fmt.Sprintf("The job file has %d jobs, too many for one form: import a part of the text.", v.Jobs))
+		const much = "The job file has %d jobs, too many for one form: import a part of the text."
+		return "", wrongText(fmt.Sprintf(much, v.Jobs))
 	}
 	*f = form{Action: "apply"}
 	if err := prepareApply(s, r, f); err != nil {
 		return "", err
 	}
 	f.Title, f.Preview = "Apply the imported schedules", true
-	f.Facts = append([]string{plural(v.Jobs, "job") + " translated. Check the file, and correct it if needed."}, f.Facts...)
-	for _, n := range v.Notes {
-		text := n.Text
+	made := verb(v.Jobs, "job was", "jobs were") + " translated. Check the file, and correct it if needed."
+	f.Facts = append([]string{made}, f.Facts...)
+	for _, n := range v.Notes[:min(len(v.Notes), maxNotes)] {
+		text := cut(n.Text, 300)
 		if n.Place != "" {
 			text = n.Place + ": " + text
 		}
@@ -84,6 +89,9 @@ func performImport(s *site, r *http.Request, f *form) (string, error) {
 			text = "note: " + text
 		}
 		f.Notes = append(f.Notes, strings.Join(strings.Fields(text), " "))
+	}
+	if more := len(v.Notes) - maxNotes; more > 0 {
+		f.Notes = append(f.Notes, fmt.Sprintf("and %d more: import a part of the text to see them", more))
 	}
 	for i := range f.Fields {
 		switch f.Fields[i].Name {

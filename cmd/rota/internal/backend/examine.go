@@ -19,7 +19,7 @@ func (b *Backend) Verify(ctx context.Context) (api.VerifyView, error) {
 	}
 	if used, _ := b.cfg.Space.Used(); used > maxVerified {
 		return api.VerifyView{}, &api.Refusal{Reason: fmt.Sprintf(
-			"the store has %d MiB of records, and a replica checks at most %d MiB in its memory: use `rota verify`, which has a process of its own",
+			"the store has %d MiB of records, and a replica checks at most %d MiB in its memory: use `rota verify`, a process of its own",
 			used>>20, maxVerified>>20)}
 	}
 	records, rev, err := b.store.Snapshot(ctx)

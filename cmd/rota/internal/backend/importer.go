@@ -9,6 +9,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
+// maxImported is how many jobs Import translates at once. To read the job file takes time with the square of their number.
+const maxImported = 2000
+
 // Import translates schedules of another tool into a job file, as `rota import` does.
 func (b *Backend) Import(ctx context.Context, r api.ImportRequest) (api.ImportView, error) {
 	if _, err := time.LoadLocation(r.Timezone); err != nil || r.Timezone == "Local" {
@@ -25,6 +28,10 @@ func (b *Backend) Import(ctx context.Context, r api.ImportRequest) (api.ImportVi
 	}
 	if ctx.Err() != nil {
 		return api.ImportView{}, badText("the translation took too long: split the text")
+	}
+	if n := len(res.Jobs); n > maxImported {
+		const much = "the text has %d jobs, and %d can be translated at once: split it, or use `rota import`"
+		return api.ImportView{}, badText(fmt.Sprintf(much, n, maxImported))
 	}
 	file, err := res.JobFile()
 	if err != nil {

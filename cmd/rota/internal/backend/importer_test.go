@@ -23,6 +23,7 @@ func TestImportSaysWhatIsWrongWithAText(t *testing.T) {
 		"no YAML":      {t.Context(), api.ImportRequest{Kind: "cronjob", Text: "a: ]"}, "text", "is not YAML"},
 		"no JSON":      {t.Context(), api.ImportRequest{Kind: "dkron", Text: "{"}, "text", "is not JSON"},
 		"no unit":      {t.Context(), api.ImportRequest{Kind: "systemd", Text: "[Timer]"}, "text", "line 1: the name of the unit is missing"},
+		"many jobs":    {t.Context(), api.ImportRequest{Kind: "crontab", Text: strings.Repeat("@daily a\n", 2001)}, "text", "the text has 2001 jobs"},
 		"no zone":      {t.Context(), api.ImportRequest{Kind: "crontab", Text: "@daily a", Timezone: "Nowhere"}, "timezone", `"Nowhere" is unknown`},
 		"no time":      {canceled, api.ImportRequest{Kind: "crontab", Text: "@daily a"}, "text", "took too long"},
 	} {

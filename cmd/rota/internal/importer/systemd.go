@@ -12,10 +12,19 @@ import (
 // Systemd translates timers with their services. texts has the contents of the unit files by name, both of timers and of
 // services.
 func Systemd(texts map[string]string, timezone string, into *Result) {
+	files := make(map[string][]numbered, len(texts))
+	for file, text := range texts {
+		files[file] = linesOf(text)
+	}
+	translateUnits(files, timezone, into)
+}
+
+// translateUnits is Systemd for the lines of unit files.
+func translateUnits(files map[string][]numbered, timezone string, into *Result) {
 	units := map[string]*unit{}
 	var names []string
-	for file, text := range texts {
-		units[path.Base(file)] = parseUnit(file, text)
+	for file, lines := range files {
+		units[path.Base(file)] = parseUnit(file, lines)
 		names = append(names, file)
 	}
 	slices.Sort(names)

@@ -27,18 +27,6 @@ type Options struct {
 // stand in the text Stdin, as `systemctl cat` prints them.
 func Translate(o Options, files []string, texts map[string]string, into *Result) error {
 	into.stop = o.Stop
-	if text, ok := texts[Stdin]; ok && o.Kind == KindSystemd {
-		units, err := splitUnits(text)
-		if err != nil {
-			return err
-		}
-		for name, text := range texts {
-			if name != Stdin {
-				units[name] = text
-			}
-		}
-		texts = units
-	}
 	switch o.Kind {
 	case KindCrontab:
 		for _, file := range files {
@@ -49,7 +37,19 @@ func Translate(o Options, files []string, texts map[string]string, into *Result)
 			CronJob(file, texts[file], into)
 		}
 	case KindSystemd:
-		Systemd(texts, o.Timezone, into)
+		units := map[string][]numbered{}
+		if text, ok := texts[Stdin]; ok {
+			var err error
+			if units, err = splitUnits(text); err != nil {
+				return err
+			}
+		}
+		for name, text := range texts {
+			if name != Stdin {
+				units[name] = linesOf(text)
+			}
+		}
+		translateUnits(units, o.Timezone, into)
 	case KindDkron:
 		for _, file := range files {
 			Dkron(file, texts[file], into)

@@ -18,17 +18,31 @@ type entry struct {
 	section, key, text string
 }
 
+// numbered is a line of a text.
+type numbered struct {
+	n    int // from 1
+	text string
+}
+
+// linesOf returns the lines of a text.
+func linesOf(text string) (lines []numbered) {
+	for line := range strings.Lines(text) {
+		lines = append(lines, numbered{len(lines) + 1, line})
+	}
+	return lines
+}
+
 // parseUnit reads a unit file. If a line ends with a backslash, it continues on the next line.
-func parseUnit(file, text string) *unit {
+func parseUnit(file string, lines []numbered) *unit {
 	u := &unit{file: file}
 	section, pending, began := "", "", 0
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
+	for _, l := range lines {
+		line := strings.TrimSpace(l.text)
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
 			continue
 		}
 		if pending == "" {
-			began = i + 1
+			began = l.n
 		}
 		if rest, ok := strings.CutSuffix(line, `\`); ok {
 			pending += rest + " "
@@ -78,50 +92,25 @@ func truth(text string) bool {
 }
 
 // unitHeader is the line with which `systemctl cat` begins a unit file. A file for a part of a unit has the suffix .conf.
-var unitHeader = regexp.MustCompile(`^#\s+(\S+\.(?:timer|service|conf))\s*$`)
+var unitHeader = regexp.MustCompile(`^#\s+(\S+\.(?:timer|service|conf))$`)
 
 // splitUnits splits the output of `systemctl cat` into unit files by name. Each keeps the numbers of its lines. The .conf files
 // below a unit continue it.
-func splitUnits(text string) (map[string]string, error) {
-	var current *unitText
-	units := map[string]*unitText{}
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSuffix(line, "\r")
-		if m := unitHeader.FindStringSubmatch(line); m != nil {
-			if !strings.HasSuffix(m[1], ".conf") {
-				if current = units[m[1]]; current == nil {
-					current = &unitText{}
-					units[m[1]] = current
-				}
-			}
-			continue
+func splitUnits(text string) (map[string][]numbered, error) {
+	units, current := map[string][]numbered{}, ""
+	for _, line := range linesOf(text) {
+		m := unitHeader.FindStringSubmatch(strings.TrimSpace(line.text))
+		switch {
+		case m != nil && strings.HasSuffix(m[1], ".conf"):
+		case m != nil:
+			current = m[1]
+			units[current] = append(units[current], line) // a comment of the unit
+		case current != "":
+			units[current] = append(units[current], line)
+		case strings.TrimSpace(line.text) != "":
+			return nil, fmt.Errorf("line %d: the name of the unit is missing. "+
+				"Begin each unit with a comment such as # backup.timer, as `systemctl cat backup.timer backup.service` does", line.n)
 		}
-		if current == nil {
-			if strings.TrimSpace(line) != "" {
-				return nil, fmt.Errorf("line %d: the name of the unit is missing. "+
-					"Begin each unit with a comment such as # backup.timer, as `systemctl cat backup.timer backup.service` does", i+1)
-			}
-			continue
-		}
-		current.add(i, line)
 	}
-	texts := make(map[string]string, len(units))
-	for name, u := range units {
-		texts[name] = u.text.String()
-	}
-	return texts, nil
-}
-
-// unitText is the text of one unit file.
-type unitText struct {
-	text  strings.Builder
-	lines int
-}
-
-// add adds line i of the whole text as line i of the unit.
-func (u *unitText) add(i int, line string) {
-	for ; u.lines < i; u.lines++ {
-		u.text.WriteByte('\n')
-	}
-	u.text.WriteString(line)
+	return units, nil
 }
