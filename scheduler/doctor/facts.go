@@ -98,7 +98,7 @@ type Finding struct {
 	Area    string `json:"area"`
 	Subject string `json:"subject,omitempty"`
 	Text    string `json:"text"`
-	Do      string `json:"do" doc:"What to do"`
+	Do      string `json:"do" doc:"The remedy"`
 }
 
 // The areas, in the order in which findings are listed.
@@ -119,7 +119,7 @@ const (
 // Report lists what was examined, and what was found.
 type Report struct {
 	Examined []string  `json:"examined" doc:"Areas"`
-	Skipped  []string  `json:"skipped,omitempty" doc:"What was not examined, and why"`
+	Skipped  []string  `json:"skipped,omitempty" doc:"Parts that were not examined, with the reasons"`
 	Findings []Finding `json:"findings"`
 }
 

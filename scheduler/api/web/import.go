@@ -38,7 +38,7 @@ func prepareImport(_ *site, _ *http.Request, f *form) error {
 			"before you apply it.",
 	}
 	f.Fields = []field{
-		{Name: "kind", Label: "Kind", Kind: "choice", Options: kinds, Value: kinds[0], Help: "What the text is."},
+		{Name: "kind", Label: "Kind", Kind: "choice", Options: kinds, Value: kinds[0], Help: "The tool that the text is from."},
 		{
 			Name: "text", Label: "Text", Kind: "code", Example: "30 2 * * * /usr/local/bin/backup",
 			Help: "At most 256 KiB and 2000 jobs. For systemd, paste the output of: systemctl cat backup.timer backup.service",
