@@ -30,10 +30,15 @@ func (m *Mirror) decode(kv *mvccpb.KeyValue) keyState {
 	k := m.deletion(kv)
 	k.deleted = false
 	c := decodeKV(k.kind, k.name, kv)
-	if run := job.ValueOf[job.Run](c); run != nil && run.State.Terminal() {
-		run.Output, run.Payload, run.Spec = "", nil, nil
-	}
 	k.record.value = c.Value
+	if run := job.ValueOf[job.Run](c); run != nil {
+		if run.State.Terminal() {
+			run.Output, run.Payload, run.Spec = "", nil, nil
+		}
+		if d := run.Delay(); d != nil {
+			k.record.value = d
+		}
+	}
 	if c.Bad != nil {
 		k.record.value = c.Bad
 	}
@@ -51,7 +56,7 @@ func (m *Mirror) deletion(kv *mvccpb.KeyValue) keyState {
 // record is the part of a job.Change that a Mirror keeps. A whole job.Change would take four times the memory.
 type record struct {
 	rev   int64
-	value any // Change.Value; if the record is unreadable, the cause: an error, or an unreadableGate for a gate
+	value any // Change.Value; if the record is unreadable, the cause: an error, or an unreadableGate for a gate. See eachRunLocked
 }
 
 // change returns the change from which r was made.

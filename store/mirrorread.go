@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -40,11 +39,6 @@ func (m *Mirror) NewestCursor() (name string, rev int64) {
 		}
 	}
 	return name, rev
-}
-
-// Run returns a run by name. A terminal run comes without output, payload and spec.
-func (m *Mirror) Run(name string) (*job.Run, bool) {
-	return lookup[*job.Run](m, KindRuns, name)
 }
 
 // Gate returns the cluster-wide pause; the zero Gate if it was never written. If it is unreadable, Gate returns the last readable
@@ -162,32 +156,6 @@ func (m *Mirror) Backfills() []*job.Backfill {
 	all := collect[*job.Backfill](m, KindBackfills)
 	slices.SortFunc(all, func(a, b *job.Backfill) int { return strings.Compare(a.Job, b.Job) })
 	return all
-}
-
-// Runs returns the runs of a job that accept accepts, the newest slot first. accept nil accepts all runs.
-func (m *Mirror) Runs(of string, accept func(*job.Run) bool) (runs []*job.Run) {
-	m.mu.RLock()
-	for id := range m.runs[of] {
-		if r, ok := m.records[KindRuns][of+"/"+id].value.(*job.Run); ok && (accept == nil || accept(r)) {
-			runs = append(runs, r)
-		}
-	}
-	m.mu.RUnlock()
-	slices.SortFunc(runs, func(a, b *job.Run) int { return cmp.Or(b.Slot.Compare(a.Slot), strings.Compare(a.ID, b.ID)) })
-	return runs
-}
-
-// RunsThat returns the runs of all jobs that accept takes, in no order. To sort all runs would take longer than the rest of a
-// request.
-func (m *Mirror) RunsThat(accept func(*job.Run) bool) (runs []*job.Run) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for _, r := range m.records[KindRuns] {
-		if r, ok := r.value.(*job.Run); ok && accept(r) {
-			runs = append(runs, r)
-		}
-	}
-	return runs
 }
 
 // Quarantine returns the keys whose records are unreadable.

@@ -33,11 +33,18 @@ func newTally() tally {
 
 // change counts the replacement of one record by another. A value that is no run does not count.
 func (t *tally) change(before, after any) {
-	if r, ok := before.(*job.Run); ok {
-		t.add(r, -1)
-	}
-	if r, ok := after.(*job.Run); ok {
-		t.add(r, 1)
+	t.count(before, -1)
+	t.count(after, 1)
+}
+
+func (t *tally) count(value any, n int) {
+	switch r := value.(type) {
+	case *job.Run:
+		t.add(r, n)
+	case *job.Delayed:
+		var run job.Run
+		r.Read(&run)
+		t.add(&run, n)
 	}
 }
 

@@ -41,6 +41,9 @@ func (s *Server) registerTimeline(doc huma.API) {
 	}, s.readIncident)
 }
 
+// MaxEntries is the most entries that an answer has, the maximum of limit in readTimeline.
+const MaxEntries = 10_000
+
 func (s *Server) readTimeline(ctx context.Context, in *struct {
 	Since string `query:"since" default:"24h" doc:"From then on: a time span (24h, 7d) or a time" example:"24h"`
 	Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"10000" doc:"The latest so many"`

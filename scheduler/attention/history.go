@@ -56,6 +56,16 @@ func histories(f Facts) map[string]*history {
 
 func failed(s job.State) bool { return s == job.Failed || s == job.TimedOut || s == job.Lost }
 
+// Reads reports whether OfJobs reads a run at now. The others wait for their time, and there may be a million of them.
+func Reads(r *job.Run, now time.Time) bool {
+	return r.State != job.Pending || r.Reason != job.ReasonNotYet || r.RetryOf != "" || r.AwaitsApproval() || isLate(r, now)
+}
+
+// isLate reports whether a run that has not begun is late.
+func isLate(r *job.Run, now time.Time) bool {
+	return (r.State == job.Pending || r.State == job.Armed) && now.Sub(r.Due) > lateAfter
+}
+
 func (h *history) read(r *job.Run, now time.Time) {
 	if r.RetryOf != "" {
 		h.repeated[r.RetryOf] = true
@@ -77,7 +87,7 @@ func (h *history) read(r *job.Run, now time.Time) {
 		h.breaker = r
 	case r.State == job.Pending && strings.HasPrefix(r.Reason, "no worker accepts it"):
 		h.noWorker = r
-	case (r.State == job.Pending || r.State == job.Armed) && now.Sub(r.Due) > lateAfter:
+	case isLate(r, now):
 		if h.lates++; h.late == nil || r.Due.Before(h.late.Due) {
 			h.late = r
 		}

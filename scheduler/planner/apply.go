@@ -18,9 +18,14 @@ func (p *Planner) Apply(c job.Change, now time.Time) {
 		p.applyCursor(c, now)
 	case job.RecordRun:
 		p.steps.setBad(c.Name, c.Bad != nil)
-		if name, id, err := job.ParseRunName(c.Name); err == nil {
-			p.applyRun(name, id, job.ValueOf[job.Run](c), c.Rev, now)
+		name, id, err := job.ParseRunName(c.Name)
+		if err != nil {
+			return
 		}
+		if d, ok := c.Value.(*job.Delayed); ok && p.applyFar(p.job(name), d, c.Rev, now) {
+			return
+		}
+		p.applyRun(name, id, job.ValueOf[job.Run](c), c.Rev, now)
 	case job.RecordWorker:
 		p.applyWorker(c, now)
 	case job.RecordLimit:
@@ -94,7 +99,7 @@ func (p *Planner) InvalidSchedules() map[string]error { return p.invalid.current
 // applyRun applies a run's record; nil means that the record is gone or unreadable.
 func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time) {
 	j := p.job(name)
-	was, known := j.live.byID[id], j.run(id)
+	was, known := j.live.find(id), j.run(id)
 	if known != nil && rev <= known.Rev {
 		return
 	}

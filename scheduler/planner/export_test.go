@@ -7,7 +7,7 @@ func (p *Planner) Workers() int { return len(p.workers) }
 func (p *Planner) Visits(name string) (near, far int) {
 	live := p.jobs[name].live
 	if live.far != nil {
-		far = live.far.here
+		far = len(live.far.byID)
 	}
 	return len(live.order), far
 }

@@ -236,7 +236,7 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 	}
 	// While the job is active, a decision removes several runs. Once the job is idle, a decision may remove a single run.
 	batch := job.MaxDeletions / 2
-	if len(j.live.byID) == 0 {
+	if j.live.none() {
 		batch = 1
 	}
 	h.endProtection(now)

@@ -72,7 +72,7 @@ func (p *Planner) Lead(now time.Time) {
 			j.throttle.queued, j.throttle.left = nil, nil
 			p.rebuildBreaker(j, now)
 		}
-		if len(j.live.byID) > 0 || j.isStep() || p.backfills[j.name] != nil {
+		if !j.live.none() || j.isStep() || p.backfills[j.name] != nil {
 			p.markDirty(j)
 		}
 	}

@@ -23,8 +23,18 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) feed() {
 	for ; r.fed < len(r.store.log); r.fed++ {
-		r.Apply(r.store.log[r.fed], r.now)
+		r.Apply(asMirrored(r.store.log[r.fed]), r.now)
 	}
+}
+
+// asMirrored returns a change in the form in which a mirror delivers it.
+func asMirrored(c job.Change) job.Change {
+	if r := job.ValueOf[job.Run](c); r != nil {
+		if d := r.Delay(); d != nil {
+			c.Value = d
+		}
+	}
+	return c
 }
 
 func (r *rig) lead() {

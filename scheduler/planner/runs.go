@@ -10,8 +10,8 @@ import (
 
 // liveRuns are the runs of one job that have not ended.
 type liveRuns struct {
-	byID  map[string]*liveRun // nil until there is one
-	order []*liveRun          // by due time; without those in far
+	byID  map[string]*liveRun // without those in far; nil until there is one
+	order []*liveRun          // the same, by due time
 	far   *farRuns            // nil: there are none
 	begun int                 // how many of them have begun
 	bound int                 // how many of them only one worker may execute
@@ -25,7 +25,6 @@ type liveRun struct {
 	number  int       // the latest attempt that has started
 	started time.Time // when it started
 	inEarly bool      // it is in Planner.early
-	far     bool      // it is in liveRuns.far
 
 	returned []string // workers that gave the present attempt back unstarted, the latest last
 }
@@ -101,9 +100,20 @@ func (r *liveRun) unstarted() bool { return r.State == job.Pending && r.Attempt 
 // assigned reports whether the run is at a worker.
 func (r *liveRun) assigned() bool { return isAssigned(r.Run) }
 
-// get returns the run of that id, nil if it is not there.
+// none reports whether no run is live.
+func (s *liveRuns) none() bool { return len(s.byID) == 0 && s.far == nil }
+
+// find returns the run of that id, nil if it is not there.
+func (s *liveRuns) find(id string) *liveRun {
+	if d := s.far.get(id); d != nil {
+		return &liveRun{Run: d.Run()}
+	}
+	return s.byID[id]
+}
+
+// get returns the record of the run of that id, nil if it is not there.
 func (s *liveRuns) get(id string) *job.Run {
-	if r := s.byID[id]; r != nil {
+	if r := s.find(id); r != nil {
 		return r.Run
 	}
 	return nil
@@ -112,19 +122,21 @@ func (s *liveRuns) get(id string) *job.Run {
 // put adds the run at now, and replaces the one of the same id.
 func (s *liveRuns) put(r *liveRun, now time.Time) {
 	s.remove(r.ID)
-	if s.byID == nil {
-		s.byID = make(map[string]*liveRun, 1)
-	}
-	s.byID[r.ID] = r
-	if isFar(r.Run, now) {
-		s.putFar(r)
-		return
+	if isFar(r.Due, now) {
+		if d := r.Delay(); d != nil {
+			s.putFar(d)
+			return
+		}
 	}
 	s.insert(r)
 }
 
 // insert adds a run to those that decisions visit.
 func (s *liveRuns) insert(r *liveRun) {
+	if s.byID == nil {
+		s.byID = make(map[string]*liveRun, 1)
+	}
+	s.byID[r.ID] = r
 	i, _ := slices.BinarySearchFunc(s.order, r, compareDue)
 	s.order = slices.Insert(s.order, i, r)
 	if r.begun() {
@@ -137,15 +149,12 @@ func (s *liveRuns) insert(r *liveRun) {
 
 // remove removes the run of that id, if it is there.
 func (s *liveRuns) remove(id string) {
+	s.removeFar(id)
 	r := s.byID[id]
 	if r == nil {
 		return
 	}
 	delete(s.byID, id)
-	if r.far {
-		s.removeFar(r)
-		return
-	}
 	if i, ok := slices.BinarySearchFunc(s.order, r, compareDue); ok {
 		s.order = slices.Delete(s.order, i, i+1)
 	}

@@ -192,7 +192,10 @@ func (w *sim) submit(name string) {
 		Job: name, ID: fmt.Sprintf("m%d", w.ids), Kind: job.KindManual, Slot: at, Due: at, State: job.Pending, Created: at,
 	}
 	if w.chance(0.3) {
-		r.Kind, r.Due = job.KindDelayed, at.Add(w.upTo(time.Minute))
+		r.Kind, r.Reason, r.Due = job.KindDelayed, job.ReasonNotYet, at.Add(w.upTo(time.Minute))
+		if soon := at.Add(time.Minute); w.chance(0.5) && soon.Before(w.end) { // far in the future, and due before the simulation ends
+			r.Due = soon.Add(w.upTo(w.end.Sub(soon)))
+		}
 	}
 	if w.chance(0.2) {
 		r.Job, r.Spec = job.AdHoc, &job.Spec{Command: []string{"true"}}

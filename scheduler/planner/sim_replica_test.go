@@ -81,7 +81,7 @@ func (r *simReplica) apply(c job.Change) {
 	} else {
 		r.known[key] = c.Rev
 	}
-	r.planner.Apply(c, r.clock())
+	r.planner.Apply(asMirrored(c), r.clock())
 }
 
 // catchUp applies the changes up to the given place in the log.
@@ -93,7 +93,7 @@ func (r *simReplica) catchUp(to int) {
 	}
 	if from < to && r.sim.chance(0.02) { // the feed repeats them
 		for _, c := range log[from:to] {
-			r.planner.Apply(c, r.clock())
+			r.planner.Apply(asMirrored(c), r.clock())
 		}
 	}
 }

@@ -70,6 +70,7 @@ type sim struct {
 	ahead    time.Duration // ArmAhead of the replicas
 	roomy    bool          // workers have room for all runs
 	healed   bool          // nothing goes wrong any more
+	end      time.Time     // what is due until then can end before the simulation does
 	electAt  time.Time
 	leader   *simReplica // nil: no replica leads
 	check    *checker
@@ -125,6 +126,7 @@ func (w *sim) offset() time.Duration { return w.upTo(2*simOffset) - simOffset }
 
 // storm lets the time d pass with faults.
 func (w *sim) storm(d time.Duration) {
+	w.end = w.now.Add(d + 2*time.Minute)
 	for end := w.now.Add(d); w.now.Before(end); {
 		w.now = w.now.Add(20*time.Millisecond + w.upTo(400*time.Millisecond))
 		w.disturb()

@@ -77,7 +77,7 @@ func (p *Planner) job(name string) *jobState {
 
 // forgetJob removes a job that has no records left.
 func (p *Planner) forgetJob(j *jobState) {
-	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.byID) == 0 && j.ended.len() == 0 && !j.busy {
+	if j.def == nil && !j.unreadable && j.cursor == nil && j.live.none() && j.ended.len() == 0 && !j.busy {
 		p.timers.set(j, time.Time{})
 		p.setUnplaced(j, unplacedRuns{})
 		p.leaveQueues(j)

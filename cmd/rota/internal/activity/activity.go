@@ -29,7 +29,7 @@ type Activity struct {
 	mu      sync.RWMutex
 	jobs    map[string]*Job     // guarded by mu
 	names   []string            // guarded by mu: names of jobs, sorted; nil after a job was added or removed
-	active  map[string]*job.Run // guarded by mu: runs that have not ended, by name
+	active  map[string]*job.Run // guarded by mu: runs that have not ended, by name; without those in Job.delayed
 	minutes [minutesKept]Minute // guarded by mu: the minute m is at m modulo minutesKept
 	ended   []*job.Run          // guarded by mu: the latest ended runs; the latest is last
 	changed []changed           // guarded by mu: ascending revisions
@@ -59,13 +59,19 @@ type Job struct {
 
 	When *schedule.Schedule // of the definition; nil: it has no slots of its own, or they cannot be read
 
-	pending map[string]*job.Run // runs that have not begun; nil: none
+	pending map[string]*job.Run     // runs that have not begun, without those in delayed; nil: none
+	delayed map[string]*job.Delayed // runs that wait for their time; nil: none
 }
 
 // Waits reports whether a run of the job is due at now and has not begun.
 func (j *Job) Waits(now time.Time) bool {
 	for _, r := range j.pending {
 		if !r.WaitsSince().After(now) {
+			return true
+		}
+	}
+	for _, r := range j.delayed {
+		if !r.Due().After(now) {
 			return true
 		}
 	}
@@ -182,7 +188,11 @@ func (a *Activity) setCursorLocked(c job.Change) {
 }
 
 func (a *Activity) setRunLocked(owner string, c job.Change) {
-	r, j := job.ValueOf[job.Run](c), a.jobLocked(owner)
+	j := a.jobLocked(owner)
+	if j.delayed[c.Name] != nil {
+		delete(j.delayed, c.Name)
+		j.Active--
+	}
 	if old := a.active[c.Name]; old != nil {
 		delete(a.active, c.Name)
 		j.Active--
@@ -191,7 +201,15 @@ func (a *Activity) setRunLocked(owner string, c job.Change) {
 		}
 		delete(j.pending, c.Name)
 	}
-	switch {
+	if d, ok := c.Value.(*job.Delayed); ok {
+		if j.delayed == nil {
+			j.delayed = make(map[string]*job.Delayed, 1)
+		}
+		j.delayed[c.Name] = d
+		j.Active++
+		return
+	}
+	switch r := job.ValueOf[job.Run](c); {
 	case r == nil:
 		if j.Job == nil && j.Active == 0 {
 			delete(a.jobs, owner)

@@ -41,16 +41,21 @@ func (a *Activity) Each(after string, see func(name string, j *Job) bool) {
 	}
 }
 
-// Active returns the runs that have not ended and that accept accepts, in no order.
-func (a *Activity) Active(accept func(*job.Run) bool) (list []*job.Run) {
+// Active calls see with each run that has not ended, in no order. The next call may overwrite the run, so see must not keep it,
+// except if it has begun.
+func (a *Activity) Active(see func(*job.Run)) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	for _, r := range a.active {
-		if accept(r) {
-			list = append(list, r)
+		see(r)
+	}
+	scratch := new(job.Run)
+	for _, j := range a.jobs {
+		for _, d := range j.delayed {
+			d.Read(scratch)
+			see(scratch)
 		}
 	}
-	return list
 }
 
 // Ended returns at most n of the runs that ended last and that accept accepts, the latest first.

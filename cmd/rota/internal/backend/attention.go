@@ -149,7 +149,8 @@ func (b *Backend) ofJobs(now time.Time) []attention.Item {
 	if age := now.Sub(b.found.at); age < 0 || age > attentionAge {
 		b.found.items = attention.OfJobs(attention.Facts{
 			Jobs: b.mirror.Jobs(), Gate: b.mirror.Gate(), Workers: b.mirror.Workers(), Now: now,
-			Runs: b.mirror.RunsThat(func(*job.Run) bool { return true }), Cursor: b.mirror.Cursor,
+			Runs:   b.mirror.RunsThat(func(r *job.Run) bool { return attention.Reads(r, now) }),
+			Cursor: b.mirror.Cursor,
 		})
 		b.found.at = now
 	}

@@ -160,12 +160,13 @@ func (b *Backend) dryRun(o *job.Backfill, j *job.Job, when *schedule.Schedule) a
 		}
 	}
 	v.Unknown = max(0, v.Slots-o.Total-v.Open)
-	for _, r := range b.mirror.Runs(o.Job, nil) {
+	b.mirror.Runs(o.Job, func(r *job.Run) bool {
 		inRange := job.SlotRange{From: o.From, To: o.To}.Holds(r.Slot) && r.ID == job.SlotID(r.Slot)
 		if inRange && !holds(o.Ranges, r.Slot) && v.Unknown > 0 {
 			v.Recorded, v.Unknown = v.Recorded+1, v.Unknown-1
 		}
-	}
+		return false
+	})
 	return v
 }
 

@@ -83,7 +83,8 @@ func occurs(j *activity.Job, from, until, now time.Time) bool {
 // addRuns adds the runs of a row. A run is in the span from its start, or from its slot if it has not started, to its end.
 func (b *Backend) addRuns(row *api.GanttRow, from, until, now time.Time) {
 	row.Counts = map[job.State]int{}
-	runs := b.mirror.Runs(row.Job, func(r *job.Run) bool {
+	all := 0
+	runs := b.mirror.FirstRuns(row.Job, ganttRuns, api.CompareRuns, func(r *job.Run) bool {
 		begin, end := r.Started, r.Finished
 		switch {
 		case begin.IsZero() && r.State.Terminal():
@@ -93,16 +94,18 @@ func (b *Backend) addRuns(row *api.GanttRow, from, until, now time.Time) {
 		case end.IsZero():
 			end = now
 		}
-		return begin.Before(until) && !end.Before(from)
-	})
-	row.More = max(0, len(runs)-ganttRuns)
-	for i, r := range runs {
-		row.Counts[r.State]++
-		if i < ganttRuns {
-			row.Runs = append(row.Runs, api.GanttRun{
-				ID: r.ID, State: r.State, Slot: r.Slot, Started: r.Started, Finished: r.Finished, Late: r.Late, Reason: r.Reason,
-			})
+		if !begin.Before(until) || end.Before(from) {
+			return false
 		}
+		row.Counts[r.State]++
+		all++
+		return true
+	})
+	row.More = all - len(runs)
+	for _, r := range runs {
+		row.Runs = append(row.Runs, api.GanttRun{
+			ID: r.ID, State: r.State, Slot: r.Slot, Started: r.Started, Finished: r.Finished, Late: r.Late, Reason: r.Reason,
+		})
 	}
 	slices.Reverse(row.Runs)
 }

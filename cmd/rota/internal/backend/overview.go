@@ -86,7 +86,7 @@ func views(runs []*job.Run) []api.RunView {
 func (b *Backend) addActive(v *api.OverviewView, now time.Time, sees func(string) bool) {
 	waits := map[string]*api.WaitView{}
 	var active []*job.Run
-	b.cfg.Activity.Active(func(r *job.Run) bool {
+	b.cfg.Activity.Active(func(r *job.Run) {
 		switch {
 		case !sees(r.Job):
 		case r.State == job.Running:
@@ -108,7 +108,6 @@ func (b *Backend) addActive(v *api.OverviewView, now time.Time, sees func(string
 				w.Since, w.Ref = r.WaitsSince(), r.Name()
 			}
 		}
-		return false
 	})
 	v.Active, v.Waits = views(active), []api.WaitView{}
 	for _, w := range waits {
@@ -176,7 +175,7 @@ func (b *Backend) JobPage(_ context.Context, q api.JobQuery) (api.JobPage, error
 			continue // it was deleted meanwhile
 		}
 		v := b.jobView(j)
-		v.State, v.Recent = states[name], recent(b.mirror.Runs(name, nil), q.Recent, now)
+		v.State, v.Recent = states[name], b.recent(name, q.Recent, now)
 		page.Jobs = append(page.Jobs, v)
 	}
 	return page, nil
@@ -225,16 +224,13 @@ func stateOf(j *activity.Job, now time.Time) string {
 	return "ok"
 }
 
-// recent returns the n latest of some runs that are due, the oldest first. runs has the newest slot first.
-func recent(runs []*job.Run, n int, now time.Time) []api.RecentRun {
-	var list []api.RecentRun
-	for _, r := range runs {
-		if len(list) == n {
-			break
-		}
-		if r.WaitsSince().After(now) && r.State != job.Running {
-			continue
-		}
+// recent returns the n latest runs of a job that are due, the oldest first.
+func (b *Backend) recent(name string, n int, now time.Time) (list []api.RecentRun) {
+	if n == 0 {
+		return nil
+	}
+	due := func(r *job.Run) bool { return !r.WaitsSince().After(now) || r.State == job.Running }
+	for _, r := range b.mirror.FirstRuns(name, n, api.CompareRuns, due) {
 		v := api.RecentRun{ID: r.ID, State: r.State, Slot: r.Slot, Late: r.Late, Reason: r.Reason}
 		if r.Late && r.Attempt == 1 && !r.Started.IsZero() {
 			v.LateBy = r.Started.Sub(r.Slot).Seconds()

@@ -85,7 +85,7 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	}
 	if f.Run = r; r != nil {
 		f.Copies = b.copiesOf(r)
-		f.Before = b.mirror.Runs(name, func(o *job.Run) bool { return o.Slot.Before(r.Slot) })
+		f.Before = b.mirror.Runs(name, func(o *job.Run) bool { return o.Slot.Before(r.Slot) && (o.State.Terminal() || o.Active(f.Now)) })
 	}
 	a := explain.Explain(f, at)
 	if a.Verdict == explain.Unknown {

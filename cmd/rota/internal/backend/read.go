@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,7 +147,7 @@ func (b *Backend) ListJobs(_ context.Context, q api.ListQuery) (page []api.JobVi
 	if q.Accepts != nil {
 		jobs = slices.DeleteFunc(jobs, func(j *job.Job) bool { return !q.Accepts(j) })
 	}
-	jobs = firstOf(jobs, listJobs+1, func(a, b *job.Job) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(jobs, func(a, b *job.Job) int { return strings.Compare(a.Name, b.Name) })
 	size := 0
 	for i, j := range jobs {
 		v := b.jobView(j)
@@ -187,17 +188,27 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 	if next, ok := b.nextSlot(j); ok {
 		v.Next = &next
 	}
-	for _, r := range b.mirror.Runs(j.Name, nil) {
-		if !r.State.Terminal() {
-			v.Active = append(v.Active, r.Name())
-			if r.Ahead && r.Due.After(b.cfg.Now()) && (v.Next == nil || r.Slot.Before(*v.Next)) {
-				v.Next = &r.Slot // the run is armed ahead: the cursor has passed the slot, which is still to come
+	now := b.cfg.Now()
+	type active struct {
+		slot time.Time
+		id   string
+	}
+	var list []active // a million runs may wait for their time
+	b.mirror.Runs(j.Name, func(r *job.Run) bool {
+		switch {
+		case !r.State.Terminal():
+			list = append(list, active{r.Slot, r.ID})
+			if r.Ahead && r.Due.After(now) && (v.Next == nil || r.Slot.Before(*v.Next)) {
+				v.Next = new(r.Slot) // the run is armed ahead: the cursor has passed the slot, which is still to come
 			}
-			continue
-		}
-		if v.Last == nil || r.Finished.After(v.Last.Finished) {
+		case v.Last == nil || r.Finished.After(v.Last.Finished):
 			v.Last = &api.LastRun{Ref: r.Name(), State: r.State, Finished: r.Finished}
 		}
+		return false
+	})
+	slices.SortFunc(list, func(a, b active) int { return cmp.Or(b.slot.Compare(a.slot), cmp.Compare(a.id, b.id)) })
+	for _, r := range list {
+		v.Active = append(v.Active, j.Name+"/"+r.id)
 	}
 	return v
 }
@@ -250,7 +261,7 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 	}
 	running, armed := map[string]int{}, map[string]int{}
 	taken, now := map[string]int{}, b.cfg.Now()
-	for _, r := range b.mirror.RunsThat(func(r *job.Run) bool { return !r.State.Terminal() }) {
+	for _, r := range b.mirror.RunsThat(func(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }) {
 		switch r.State {
 		case job.Running:
 			running[r.Worker]++

@@ -1,13 +1,8 @@
 package backend
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"slices"
 	"testing"
-	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -25,23 +20,6 @@ func TestFilesNote(t *testing.T) {
 	} {
 		if got := filesNote(&tc.replica, tc.inForce); got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
-		}
-	}
-}
-
-// TestFirstRuns compares the first runs with those of the whole list in order.
-func TestFirstRuns(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test that repeats
-	for _, size := range []int{0, 1, 7, 200, 1000} {
-		var runs []*job.Run
-		for i := range size {
-			runs = append(runs, &job.Run{Job: "a", ID: fmt.Sprint(i), Slot: time.Unix(random.Int64N(50), 0)})
-		}
-		for _, n := range []int{1, 10, 100, 1000} {
-			want := slices.SortedFunc(slices.Values(runs), api.CompareRuns)
-			if got := firstOf(slices.Clone(runs), n, api.CompareRuns); !slices.Equal(got, want[:min(n, size)]) {
-				t.Errorf("the first %d of %d runs: got %d others", n, size, len(got))
-			}
 		}
 	}
 }

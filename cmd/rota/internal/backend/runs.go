@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -13,14 +12,16 @@ func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error)
 	if err := b.up(); err != nil {
 		return nil, err
 	}
-	var runs []*job.Run
-	if q.Job == "" {
-		runs = b.mirror.RunsThat(q.Includes)
-	} else {
-		runs = b.mirror.Runs(q.Job, q.Includes)
+	accept := q.Includes
+	if q.Visible != nil {
+		// Shows reads the mirror, so it must not run while the mirror is locked.
+		shown := make(map[string]bool)
+		for _, name := range b.jobsOf(q) {
+			shown[name] = q.Shows(name)
+		}
+		accept = func(r *job.Run) bool { return shown[r.Job] && q.Includes(r) }
 	}
-	// Shows reads the mirror, so it must not run while the mirror is locked.
-	runs = firstOf(slices.DeleteFunc(runs, func(r *job.Run) bool { return !q.Shows(r.Job) }), q.Limit, api.CompareRuns)
+	runs := b.mirror.FirstRuns(q.Job, q.Limit, api.CompareRuns, accept)
 	views := make([]api.RunView, 0, len(runs))
 	for _, r := range runs {
 		views = append(views, api.NewRunView(*r))
@@ -28,22 +29,10 @@ func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error)
 	return views, nil
 }
 
-// firstOf returns the first n of list in an order. It reuses the array of list. To sort all of them would take longer than the rest
-// of a request.
-func firstOf[T any](list []T, n int, compare func(a, b T) int) []T {
-	first, full := list[:0], false // if full, first[:n] are sorted, and all others come after them
-	cut := func() {
-		slices.SortFunc(first, compare)
-		first, full = first[:min(n, len(first))], true
+// jobsOf returns the jobs whose runs q may select.
+func (b *Backend) jobsOf(q api.RunQuery) []string {
+	if q.Job != "" {
+		return []string{q.Job}
 	}
-	for _, item := range list {
-		if full && compare(item, first[n-1]) > 0 {
-			continue
-		}
-		if first = append(first, item); len(first) == 2*n {
-			cut()
-		}
-	}
-	cut()
-	return first
+	return b.mirror.JobsOfRuns()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
@@ -22,7 +23,18 @@ func (b *Backend) Timeline(_ context.Context, since time.Time, only timeline.Par
 		return timeline.Entries(timeline.Facts{Cluster: b.log.Events(), Now: b.cfg.Now()}, since), nil
 	case timeline.All:
 	}
-	return timeline.Entries(b.facts(), since), nil
+	waiting := b.submitted(since)
+	f := b.facts()
+	begun := make(map[[2]string]bool, len(f.Runs)) // some may have begun since the line before
+	for _, r := range f.Runs {
+		begun[[2]string{r.Job, r.ID}] = true
+	}
+	for _, r := range waiting {
+		if !begun[[2]string{r.Job, r.ID}] {
+			f.Runs = append(f.Runs, r)
+		}
+	}
+	return timeline.Entries(f, since), nil
 }
 
 // Incident summarizes the incident at an instant, or the last one before it.
@@ -48,13 +60,33 @@ func (b *Backend) Incident(ctx context.Context, at time.Time) (timeline.Incident
 	return v, nil
 }
 
-// facts returns the records from which the timeline is made. Without an answer of the store, the outages that this replica observes
+// tells reports whether the timeline names a run, apart from those that submitted returns.
+func tells(r *job.Run) bool { return !onlySubmitted(r) && timeline.Tells(r) }
+
+// onlySubmitted reports whether the timeline can only say of a run that it was submitted.
+func onlySubmitted(r *job.Run) bool {
+	return r.State == job.Pending && len(r.Attempts) == 0 && r.Approval == nil && r.Cancel == nil
+}
+
+// submitted returns the runs that were submitted since an instant and have not begun. A million may wait, and an answer has at most
+// api.MaxEntries entries, so submitted returns only so many of each job: the latest.
+func (b *Backend) submitted(since time.Time) (runs []*job.Run) {
+	latest := func(x, y *job.Run) int { return y.Created.Compare(x.Created) }
+	for _, name := range b.mirror.JobsOfRuns() {
+		runs = append(runs, b.mirror.FirstRuns(name, api.MaxEntries, latest, func(r *job.Run) bool {
+			return onlySubmitted(r) && !r.Created.Before(since) && timeline.Tells(r)
+		})...)
+	}
+	return runs
+}
+
+// facts returns the records from which the timeline is made, without those of submitted. Without an answer of the store, the outages that this replica observes
 // take the place of events that no leader could record yet.
 func (b *Backend) facts() timeline.Facts {
 	paused := b.mirror.JobsThat(func(j *job.Job) bool { return j.Paused != nil }) // other jobs have no entry
 	slices.SortFunc(paused, func(x, y *job.Job) int { return strings.Compare(x.Name, y.Name) })
 	f := timeline.Facts{
-		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.RunsThat(timeline.Tells), Jobs: paused,
+		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.RunsThat(tells), Jobs: paused,
 		Changes: b.log.Changes(), Gate: b.mirror.Gate(), Files: b.mirror.Files(), Now: b.cfg.Now(),
 	}
 	f.Cluster = timeline.WithObserved(f.Cluster, b.calls.Outages())

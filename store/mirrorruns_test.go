@@ -1,0 +1,118 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestReadsOfRunsEqualAFullScan changes records of runs at random, edits by hand included. After each change, every way to read runs
+// must have the same answer as a list of whole records.
+func TestReadsOfRunsEqualAFullScan(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test that repeats
+	now := time.Now().UTC().Truncate(time.Second)
+	s := open(t, fake(t, nil).Client())
+	m := NewMirror(s)
+	feed := m.Feed()
+	want, fed := map[string]*job.Run{}, map[string]*job.Run{}
+	delayed := 0
+	for rev := int64(2); rev < 3000; rev++ {
+		r := &job.Run{
+			Job: oneOf(random, "a", "b"), ID: fmt.Sprint(random.IntN(60)), Kind: oneOf(random, job.KindDelayed, job.KindDelayed, job.KindManual),
+			Slot: now.Add(time.Duration(random.IntN(50)) * time.Second), Due: now.Add(time.Duration(random.IntN(100_000)-1000) * time.Second),
+			State:  oneOf(random, job.Pending, job.Pending, job.Pending, job.Running, job.Canceled),
+			Reason: oneOf(random, job.ReasonNotYet, job.ReasonNotYet, job.ReasonNew, "limit x"), Created: now, Key: oneOf(random, "", "k"),
+		}
+		switch r.State {
+		case job.Running:
+			r.Worker, r.Attempt = "w", 1
+		case job.Canceled:
+			r.Finished = now
+		case job.Pending:
+			r.Attempt = random.IntN(4) / 3
+			if random.IntN(4) == 0 {
+				r.Cancel = &job.Cancel{At: now}
+			}
+		}
+		name := r.Name()
+		ev := &clientv3.Event{Kv: &mvccpb.KeyValue{Key: []byte(s.keys.run(r.Job, r.ID)), ModRevision: rev}}
+		if random.IntN(5) == 0 {
+			ev.Type = clientv3.EventTypeDelete
+			delete(want, name)
+		} else {
+			value, err := encode(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ev.Kv.Value, r.Rev, want[name] = value, rev, r
+		}
+		m.apply(rev, []*clientv3.Event{ev})
+		for _, c := range feed.Take() {
+			if _, ok := c.Value.(*job.Delayed); ok {
+				delayed++
+			}
+			if fed[c.Name] = job.ValueOf[job.Run](c); fed[c.Name] == nil {
+				delete(fed, c.Name)
+			}
+		}
+		if diff := cmp.Diff(want, fed); diff != "" {
+			t.Fatalf("revision %d: the feed differs (-want +got):\n%s", rev, diff)
+		}
+		if got, ok := m.Run(name); ok != (want[name] != nil) || !cmp.Equal(got, want[name]) {
+			t.Fatalf("revision %d: got run %+v, want %+v", rev, got, want[name])
+		}
+		if rev%20 == 0 {
+			compareReads(t, m, want, random, now)
+		}
+	}
+	if delayed < 500 {
+		t.Errorf("only %d changes came as a job.Delayed", delayed)
+	}
+}
+
+func oneOf[T any](random *rand.Rand, list ...T) T { return list[random.IntN(len(list))] }
+
+// compareReads compares the answers of m with want, all runs by name.
+func compareReads(t *testing.T, m *Mirror, want map[string]*job.Run, random *rand.Rand, now time.Time) {
+	t.Helper()
+	byName := func(a, b *job.Run) int { return strings.Compare(a.Name(), b.Name()) }
+	accept := func(r *job.Run) bool { return r.State == job.Pending || r.Attempt > 0 }
+	all := slices.SortedFunc(maps.Values(want), byName)
+	accepted := slices.DeleteFunc(slices.Clone(all), func(r *job.Run) bool { return !accept(r) })
+	if diff := cmp.Diff(accepted, slices.SortedFunc(slices.Values(m.RunsThat(accept)), byName)); diff != "" {
+		t.Fatalf("RunsThat differs (-want +got):\n%s", diff)
+	}
+	of := slices.DeleteFunc(slices.Clone(all), func(r *job.Run) bool { return r.Job != "a" })
+	slices.SortFunc(of, newestSlot)
+	if diff := cmp.Diff(of, m.Runs("a", nil)); diff != "" && len(of) > 0 {
+		t.Fatalf("Runs differs (-want +got):\n%s", diff)
+	}
+	n := 1 + random.IntN(30)
+	if diff := cmp.Diff(accepted[:min(n, len(accepted))], m.FirstRuns("", n, byName, accept)); diff != "" && len(accepted) > 0 {
+		t.Fatalf("the first %d runs differ (-want +got):\n%s", n, diff)
+	}
+	counts := newTally()
+	for _, r := range all {
+		counts.change(nil, r)
+	}
+	full := Mirror{tally: counts}
+	if diff := cmp.Diff(full.CountRuns(now), m.CountRuns(now)); diff != "" {
+		t.Fatalf("CountRuns differs (-want +got):\n%s", diff)
+	}
+	names := m.JobsOfRuns()
+	for _, r := range all {
+		if !slices.Contains(names, r.Job) {
+			t.Fatalf("JobsOfRuns has %v, and lacks %s", names, r.Job)
+		}
+	}
+}
