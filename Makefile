@@ -159,6 +159,7 @@ bench: ## measure rota and etcd alone, about 10 minutes; docs/explanation/perfor
 	bin/bench scale -jobs 1000000
 	bin/bench idle
 	bin/bench pages -members 3
+	bin/bench delayed
 
 .PHONY: peers
 # River and asynq are in a Go module of their own, so that the module of rota does not need them.

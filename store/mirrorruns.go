@@ -2,8 +2,10 @@ package store
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -22,21 +24,34 @@ func (m *Mirror) Run(name string) (*job.Run, bool) {
 // Runs returns the runs of a job that accept accepts, the newest slot first. accept nil accepts all runs. A job may have a million
 // runs that wait for their time: to make a list of all takes a gibibyte.
 func (m *Mirror) Runs(of string, accept func(*job.Run) bool) []*job.Run {
-	runs := m.collectRuns(of, accept)
+	runs := m.collectRuns(of, noBound, accept)
 	slices.SortFunc(runs, newestSlot)
 	return runs
 }
 
-func newestSlot(a, b *job.Run) int { return cmp.Or(b.Slot.Compare(a.Slot), strings.Compare(a.ID, b.ID)) }
+func newestSlot(a, b *job.Run) int {
+	return cmp.Or(b.Slot.Compare(a.Slot), strings.Compare(a.ID, b.ID))
+}
 
 // RunsThat returns the runs of all jobs that accept takes, in no order. To sort all runs would take longer than the rest of a
 // request.
-func (m *Mirror) RunsThat(accept func(*job.Run) bool) []*job.Run { return m.collectRuns("", accept) }
+func (m *Mirror) RunsThat(accept func(*job.Run) bool) []*job.Run {
+	return m.collectRuns("", noBound, accept)
+}
 
-func (m *Mirror) collectRuns(of string, accept func(*job.Run) bool) (runs []*job.Run) {
+// RunsDue is RunsThat without the delayed runs that wait for a time after by. With the zero time, these are all delayed runs that have
+// not begun. A million may wait, and RunsDue reads none of them.
+func (m *Mirror) RunsDue(by time.Time, accept func(*job.Run) bool) []*job.Run {
+	return m.collectRuns("", by, accept)
+}
+
+// noBound is later than every due time.
+var noBound = time.Unix(math.MaxInt64-(1<<40), 0)
+
+func (m *Mirror) collectRuns(of string, by time.Time, accept func(*job.Run) bool) (runs []*job.Run) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	m.eachRunLocked(of, func(r *job.Run, whole func() *job.Run) {
+	m.eachRunLocked(of, by, func(r *job.Run, whole func() *job.Run) {
 		if accept == nil || accept(r) {
 			runs = append(runs, whole())
 		}
@@ -55,7 +70,7 @@ func (m *Mirror) FirstRuns(of string, n int, compare func(a, b *job.Run) int, ac
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	m.eachRunLocked(of, func(r *job.Run, whole func() *job.Run) {
+	m.eachRunLocked(of, noBound, func(r *job.Run, whole func() *job.Run) {
 		if !accept(r) || full && compare(r, first[n-1]) > 0 {
 			return
 		}
@@ -78,9 +93,9 @@ func (m *Mirror) JobsOfRuns() []string {
 	return list
 }
 
-// eachRunLocked calls see with each run of a job, or of all jobs if of is "". The next call overwrites a run that the mirror keeps as
+// eachRunLocked calls see with each run of a job, or of all jobs if of is "". It leaves out those of RunsDue. The next call overwrites a run that the mirror keeps as
 // a job.Delayed, so see must not keep r. whole returns the same run, which may be kept.
-func (m *Mirror) eachRunLocked(of string, see func(r *job.Run, whole func() *job.Run)) {
+func (m *Mirror) eachRunLocked(of string, by time.Time, see func(r *job.Run, whole func() *job.Run)) {
 	var present *job.Run
 	var packed *job.Delayed
 	scratch := new(job.Run)
@@ -95,6 +110,9 @@ func (m *Mirror) eachRunLocked(of string, see func(r *job.Run, whole func() *job
 		case *job.Run:
 			present, packed = v, nil
 		case *job.Delayed:
+			if v.Due().After(by) {
+				return
+			}
 			v.Read(scratch)
 			present, packed = scratch, v
 		default:

@@ -75,15 +75,15 @@ func TestDelayedLosesNothing(t *testing.T) {
 
 func TestOnlyRunsThatWaitForTheirTimeAreDelayed(t *testing.T) {
 	for claim, change := range map[string]func(*job.Run){
-		"manual":           func(r *job.Run) { r.Kind = job.KindManual },
-		"running":          func(r *job.Run) { r.State = job.Running },
-		"to be retried":    func(r *job.Run) { r.Attempt = 1 },
-		"for one worker":   func(r *job.Run) { r.On = "w" },
-		"behind a parent":  func(r *job.Run) { r.After = []job.Parent{{Job: "p"}} },
-		"on every worker":  func(r *job.Run) { r.Copies = []string{"w"} },
-		"to be approved":   func(r *job.Run) { r.Approval = &job.Approval{} },
-		"to be canceled":   func(r *job.Run) { r.Cancel = &job.Cancel{} },
-		"skipped":          func(r *job.Run) { r.State = job.Skipped },
+		"manual":            func(r *job.Run) { r.Kind = job.KindManual },
+		"running":           func(r *job.Run) { r.State = job.Running },
+		"to be retried":     func(r *job.Run) { r.Attempt = 1 },
+		"for one worker":    func(r *job.Run) { r.On = "w" },
+		"behind a parent":   func(r *job.Run) { r.After = []job.Parent{{Job: "p"}} },
+		"on every worker":   func(r *job.Run) { r.Copies = []string{"w"} },
+		"to be approved":    func(r *job.Run) { r.Approval = &job.Approval{} },
+		"to be canceled":    func(r *job.Run) { r.Cancel = &job.Cancel{} },
+		"skipped":           func(r *job.Run) { r.State = job.Skipped },
 		"armed at a worker": func(r *job.Run) { r.State = job.Armed },
 	} {
 		r := delayedRun()

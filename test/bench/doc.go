@@ -6,6 +6,7 @@
 //	go run ./test/bench scale -jobs 1000000
 //	go run ./test/bench idle
 //	go run ./test/bench pages
+//	go run ./test/bench delayed
 //	go run ./test/bench floor
 //	go run ./test/bench core
 //

@@ -101,7 +101,7 @@ func (b *crowd) part(ctx context.Context, c *apart, what string) error {
 			role = "follower, viewed"
 		}
 		say(m.name+", "+role, "%.1f %% of a core, %.0f MiB", 100*(used-before[i]).Seconds()/b.lasts.Seconds(),
-			memoryOf(c.processes[i].Process.Pid, "VmRSS"))
+			memoryOf(c.processes[i].cmd.Process.Pid, "VmRSS"))
 	}
 	late := &latencies{}
 	for next := ""; ; {

@@ -121,3 +121,32 @@ func TestSaysWhatHasChanged(t *testing.T) {
 		t.Error("the latest changes are kept, but Changed says that it lacks some")
 	}
 }
+
+func TestFollowsDelayedRuns(t *testing.T) {
+	r := job.Run{
+		Job: "invoice", ID: "1", Kind: job.KindDelayed, State: job.Pending, Reason: job.ReasonNotYet, Slot: now, Due: now.Add(time.Hour),
+		Created: now,
+	}
+	waits := job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: 2, Value: r.Delay()}
+	a := New()
+	a.Apply([]job.Change{definition(1, "invoice"), waits})
+	expect := func(claim string, at time.Time, active, later int, waits bool) {
+		t.Helper()
+		seen, counted := 0, 0
+		a.Active(at, func(*job.Run) { seen++ }, func(_ string, n int) { counted += n })
+		j, _ := a.Job("invoice")
+		if seen+counted != active || j.Active != active || counted != later || j.Waits(at) != waits {
+			t.Errorf("%s: got %d active runs, %d of the job, %d later, waits %v; want %d, %d, %v",
+				claim, seen+counted, j.Active, counted, j.Waits(at), active, later, waits)
+		}
+	}
+	expect("before its time", now, 1, 1, false)
+	expect("at its time", r.Due, 1, 0, true)
+	waits.Rev = 3
+	a.Apply([]job.Change{waits})
+	expect("after the same record came again", now, 1, 1, false)
+	a.Apply([]job.Change{run(4, "invoice", "1", job.Running, time.Time{})})
+	expect("while it runs", r.Due, 1, 0, false)
+	a.Apply([]job.Change{run(5, "invoice", "1", job.Succeeded, now)})
+	expect("after its end", now, 0, 0, false)
+}

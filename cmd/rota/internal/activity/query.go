@@ -41,19 +41,27 @@ func (a *Activity) Each(after string, see func(name string, j *Job) bool) {
 	}
 }
 
-// Active calls see with each run that has not ended, in no order. The next call may overwrite the run, so see must not keep it,
-// except if it has begun.
-func (a *Activity) Active(see func(*job.Run)) {
+// Active calls see with each run that has not ended, in no order. The next call may overwrite a delayed run that has not begun, so
+// see must not keep it. Active reads no delayed runs that wait for a time after now: it calls later with their number in each job.
+func (a *Activity) Active(now time.Time, see func(*job.Run), later func(job string, n int)) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	for _, r := range a.active {
 		see(r)
 	}
 	scratch := new(job.Run)
-	for _, j := range a.jobs {
+	for name, j := range a.jobs {
+		n := 0
 		for _, d := range j.delayed {
+			if d.Due().After(now) {
+				n++
+				continue
+			}
 			d.Read(scratch)
 			see(scratch)
+		}
+		if n > 0 {
+			later(name, n)
 		}
 	}
 }

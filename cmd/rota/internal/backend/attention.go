@@ -149,7 +149,7 @@ func (b *Backend) ofJobs(now time.Time) []attention.Item {
 	if age := now.Sub(b.found.at); age < 0 || age > attentionAge {
 		b.found.items = attention.OfJobs(attention.Facts{
 			Jobs: b.mirror.Jobs(), Gate: b.mirror.Gate(), Workers: b.mirror.Workers(), Now: now,
-			Runs:   b.mirror.RunsThat(func(r *job.Run) bool { return attention.Reads(r, now) }),
+			Runs:   b.mirror.RunsDue(now, func(r *job.Run) bool { return attention.Reads(r, now) }),
 			Cursor: b.mirror.Cursor,
 		})
 		b.found.at = now

@@ -86,7 +86,7 @@ func views(runs []*job.Run) []api.RunView {
 func (b *Backend) addActive(v *api.OverviewView, now time.Time, sees func(string) bool) {
 	waits := map[string]*api.WaitView{}
 	var active []*job.Run
-	b.cfg.Activity.Active(func(r *job.Run) {
+	b.cfg.Activity.Active(now, func(r *job.Run) {
 		switch {
 		case !sees(r.Job):
 		case r.State == job.Running:
@@ -107,6 +107,10 @@ func (b *Backend) addActive(v *api.OverviewView, now time.Time, sees func(string
 			if w.Count++; r.WaitsSince().Before(w.Since) {
 				w.Since, w.Ref = r.WaitsSince(), r.Name()
 			}
+		}
+	}, func(job string, n int) {
+		if sees(job) {
+			v.Later += n
 		}
 	})
 	v.Active, v.Waits = views(active), []api.WaitView{}

@@ -261,7 +261,7 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 	}
 	running, armed := map[string]int{}, map[string]int{}
 	taken, now := map[string]int{}, b.cfg.Now()
-	for _, r := range b.mirror.RunsThat(func(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }) {
+	for _, r := range b.mirror.RunsDue(time.Time{}, atWorker) {
 		switch r.State {
 		case job.Running:
 			running[r.Worker]++
@@ -283,13 +283,16 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 	return views, nil
 }
 
+// atWorker reports whether a run is at a worker.
+func atWorker(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }
+
 // Limits returns all limits.
 func (b *Backend) Limits(context.Context) ([]api.LimitView, error) {
 	if err := b.up(); err != nil {
 		return nil, err
 	}
 	held := map[string]int{}
-	for _, r := range b.mirror.RunsThat(func(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }) {
+	for _, r := range b.mirror.RunsDue(time.Time{}, atWorker) {
 		for _, name := range r.Limits {
 			held[name]++
 		}

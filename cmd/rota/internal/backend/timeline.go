@@ -86,7 +86,7 @@ func (b *Backend) facts() timeline.Facts {
 	paused := b.mirror.JobsThat(func(j *job.Job) bool { return j.Paused != nil }) // other jobs have no entry
 	slices.SortFunc(paused, func(x, y *job.Job) int { return strings.Compare(x.Name, y.Name) })
 	f := timeline.Facts{
-		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.RunsThat(tells), Jobs: paused,
+		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.RunsDue(time.Time{}, tells), Jobs: paused,
 		Changes: b.log.Changes(), Gate: b.mirror.Gate(), Files: b.mirror.Files(), Now: b.cfg.Now(),
 	}
 	f.Cluster = timeline.WithObserved(f.Cluster, b.calls.Outages())
