@@ -7,6 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,7 +116,8 @@ func (b *postponed) replica(m member, endpoints string) single {
 	// The count at the end includes every run.
 	environ := m.environ([]member{m}, nodeConfig{capacity: 64, success: b.runs})
 	if endpoints != "" {
-		environ = append(environ, "ROTA_ETCD_EMBEDDED_CLIENT=", "ROTA_ETCD_ENDPOINTS="+endpoints)
+		embedded := func(v string) bool { return strings.HasPrefix(v, "ROTA_ETCD_EMBEDDED_") }
+		environ = append(slices.DeleteFunc(environ, embedded), "ROTA_ETCD_ENDPOINTS="+endpoints)
 	}
 	return single{m, environ}
 }
