@@ -22,8 +22,8 @@ func (m *Mirror) page(kvs []*mvccpb.KeyValue) {
 	m.staged = append(m.staged, page)
 }
 
-// listed is decode for a key of a list. A list that replaces a watch mostly has records that the mirror has already. It shares them,
-// so that a million of them do not take their memory twice.
+// listed is decode for a key of a list. A list that replaces a watch mostly has records that the mirror has already. It shares
+// them, so that a million of them do not take their memory twice.
 func (m *Mirror) listed(kv *mvccpb.KeyValue) keyState {
 	k := m.deletion(kv)
 	m.mu.RLock()

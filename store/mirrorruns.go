@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The functions accept of these methods must neither keep the run that they get nor use the mirror. The runs that the methods return
-// are shared, and callers must not change them.
+// The functions accept of these methods must neither keep the run that they get nor use the mirror. The runs that the methods
+// return are shared, and callers must not change them.
 
 // Run returns a run by name. A terminal run comes without output, payload and spec.
 func (m *Mirror) Run(name string) (*job.Run, bool) {
@@ -39,8 +39,8 @@ func (m *Mirror) RunsThat(accept func(*job.Run) bool) []*job.Run {
 	return m.collectRuns("", noBound, accept)
 }
 
-// RunsDue is RunsThat without the delayed runs that wait for a time after by. With the zero time, these are all delayed runs that have
-// not begun. A million may wait, and RunsDue reads none of them.
+// RunsDue is RunsThat without the delayed runs that wait for a time after by. With the zero time, these are all delayed runs that
+// have not begun. A million may wait, and RunsDue reads none of them.
 func (m *Mirror) RunsDue(by time.Time, accept func(*job.Run) bool) []*job.Run {
 	return m.collectRuns("", by, accept)
 }
@@ -59,8 +59,8 @@ func (m *Mirror) collectRuns(of string, by time.Time, accept func(*job.Run) bool
 	return runs
 }
 
-// FirstRuns returns the first n of the runs of a job that accept accepts, in the order of compare. If of is "", they are those of all
-// jobs. It keeps at most twice as many in memory, however many there are.
+// FirstRuns returns the first n of the runs of a job that accept accepts, in the order of compare. If of is "", they are those of
+// all jobs. It keeps at most twice as many in memory, however many there are.
 func (m *Mirror) FirstRuns(of string, n int, compare func(a, b *job.Run) int, accept func(*job.Run) bool) []*job.Run {
 	var first []*job.Run
 	full := false // if full, first[:n] are sorted, and all others come after them
@@ -93,8 +93,8 @@ func (m *Mirror) JobsOfRuns() []string {
 	return list
 }
 
-// eachRunLocked calls see with each run of a job, or of all jobs if of is "". It leaves out those of RunsDue. The next call overwrites a run that the mirror keeps as
-// a job.Delayed, so see must not keep r. whole returns the same run, which may be kept.
+// eachRunLocked calls see with each run of a job, or of all jobs if of is "". It leaves out those of RunsDue. The next call
+// overwrites a run that the mirror keeps as a job.Delayed, so see must not keep r. whole returns the same run, which may be kept.
 func (m *Mirror) eachRunLocked(of string, by time.Time, see func(r *job.Run, whole func() *job.Run)) {
 	var present *job.Run
 	var packed *job.Delayed

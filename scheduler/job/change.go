@@ -30,9 +30,9 @@ type Change struct {
 	Key    string // the whole key, as etcdctl prints it
 	Create int64  // the revision at which the record was created
 
-	// Value points to the record: *Job, *Cursor, *Run and so on, by Kind. A run may also be a *Delayed, see ValueOf. Others share
-	// the record, so readers must not change it. Value is nil if the record is gone or unreadable, with one exception: for an unreadable gate, it is the gate that
-	// applies nonetheless.
+	// Value points to the record: *Job, *Cursor, *Run and so on, by Kind. A run may also be a *Delayed, see ValueOf. Others share the
+	// record, so readers must not change it. Value is nil if the record is gone or unreadable, with one exception: for an unreadable
+	// gate, it is the gate that applies nonetheless.
 	Value any
 	Bad   error // why the record is unreadable; nil if it is readable or gone
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 )
 
-// How much garbage may accumulate between two collections. A process with little live memory may grow by the spare, up to smallHeap.
-// Without this, it would spend a third of its time on collections under load. A process with much live memory may grow by half: with
-// a million delayed runs, it then needs less than 1 GiB while it reads them.
+// How much garbage may accumulate between two collections. A process with little live memory may grow by the spare, up to
+// smallHeap. Without this, it would spend a third of its time on collections under load. A process with much live memory may grow
+// by half: with a million delayed runs, it then needs less than 1 GiB while it reads them.
 const (
 	mostSpare   = 384 << 20 // bytes
 	smallHeap   = 512 << 20 // bytes, live memory and garbage together

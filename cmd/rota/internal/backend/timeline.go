@@ -80,8 +80,8 @@ func (b *Backend) submitted(since time.Time) (runs []*job.Run) {
 	return runs
 }
 
-// facts returns the records from which the timeline is made, without those of submitted. Without an answer of the store, the outages that this replica observes
-// take the place of events that no leader could record yet.
+// facts returns the records from which the timeline is made, without those of submitted. Without an answer of the store, the
+// outages that this replica observes take the place of events that no leader could record yet.
 func (b *Backend) facts() timeline.Facts {
 	paused := b.mirror.JobsThat(func(j *job.Job) bool { return j.Paused != nil }) // other jobs have no entry
 	slices.SortFunc(paused, func(x, y *job.Job) int { return strings.Compare(x.Name, y.Name) })
