@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/doctor"
@@ -51,12 +53,16 @@ func TestAReplicaExaminesTheCluster(t *testing.T) {
 
 	q1.garble(t, "/rota/limits/broken")
 	finds("records", "/rota/limits/broken", "unreadable")
+	lease, err := q1.node.client.Grant(t.Context(), 300)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, addr := range map[string]string{"absent": "127.0.0.1:1", "elsewhere": q2.node.set.HTTP.Listen} {
 		text, err := json.Marshal(job.Replica{Name: name, Addr: addr, Version: "v0-test"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := q1.node.client.Put(t.Context(), "/rota/replicas/"+name, string(text)); err != nil {
+		if _, err := q1.node.client.Put(t.Context(), "/rota/replicas/"+name, string(text), clientv3.WithLease(lease.ID)); err != nil {
 			t.Fatal(err)
 		}
 	}
