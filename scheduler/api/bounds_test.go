@@ -17,7 +17,7 @@ import (
 func TestListsAreBounded(t *testing.T) {
 	f := newFake()
 	f.change(func(f *fake) { // more than a page, so that the kernel cannot take all of it
-		f.putRun(job.Run{Job: "backup", ID: "large", Reason: strings.Repeat("x", 16<<20)})
+		f.putRun(job.Run{Job: "backup", ID: "large", Reason: strings.Repeat("x", 8<<20)})
 	})
 	srv := serve(t, f.backend())
 	var opened sync.WaitGroup
