@@ -9,8 +9,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A refusal with its connection takes some 50 µs of a processor. Without a bound, strangers could take as much as they like from the
-// jobs and the store on the same machine.
+// A refusal with its connection takes some 50 µs of a processor. Without a bound, strangers could take as much as they like from
+// the jobs and the store on the same machine.
 const (
 	refusalsAnswered = 500         // a second, without a delay
 	longestDelay     = time.Second // of one refusal

@@ -21,7 +21,7 @@ func tokenIsReadable(v *server) (success bool, got string) {
 	catcher := &inbox{}
 	listening := http.Server{Handler: catcher, ReadHeaderTimeout: 10 * time.Second}
 	ln := listen(v.t, "127.0.0.1:0")
-	go listening.Serve(ln) //nolint:errcheck // Close ends it
+	go listening.Serve(ln)
 	defer listening.Close()
 	return v.givesToken(catcher, "http://"+ln.Addr().String(), 0o644)
 }

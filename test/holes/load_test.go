@@ -58,10 +58,14 @@ func submissionsAreUnbounded(v *server) (success bool, got string) {
 // changesAreUnbounded: 4,000 changes at once. They change nothing, so that neither version does work.
 func changesAreUnbounded(v *server) (success bool, got string) {
 	const changes = 4000
+	began := time.Now()
 	refused := v.each(changes, func(client *http.Client) int {
 		status, _ := v.askAt(client, v.url, http.MethodDelete, "/v1/jobs/none", "")
 		return status
 	}, http.StatusNotFound)
+	if took := time.Since(began); refused == 0 && took > 4*time.Second { // 2,000 at once and 500 a second are allowed
+		v.t.Skipf("SKIPPED: this machine is too busy to flood %s: %d changes took %v", v.version, changes, took)
+	}
 	return refused == 0, fmt.Sprintf("%d of %d changes refused", refused, changes)
 }
 

@@ -125,7 +125,7 @@ func (in *inbox) open() error {
 			return err
 		}
 		in.url = "http://" + ln.Addr().String()
-		go http.Serve(ln, in) //nolint:errcheck,gosec // ends with the tests
+		go http.Serve(ln, in) //nolint:gosec // ends with the tests
 	}
 	return nil
 }

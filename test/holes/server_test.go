@@ -167,7 +167,7 @@ func (v *server) must(err error) {
 // newDir makes a directory of a user that others can enter, but not read.
 func newDir(t *testing.T, user uint32) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "service-")
+	dir, err := os.MkdirTemp("", "service-") //nolint:usetesting // other users cannot enter a directory of the testing package
 	if err == nil {
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		err = os.Chown(dir, int(user), int(user))
