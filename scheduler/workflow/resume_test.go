@@ -44,7 +44,7 @@ func TestASecondResumeRepeatsNoSuccess(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 
-	put("left", "y", "left/y", job.Failed) // nobody but an editor of the store makes such a cycle
+	put("left", "y", "left/y", job.Failed) // a cycle, which somebody wrote into the store by hand
 	g.Resume(runs["left/y"], &again, func(name string) *job.Run { return runs[name] }, func(string) int64 { return 1 })
 }
 
