@@ -27,7 +27,7 @@ type single struct {
 
 func alone() benchmark {
 	return benchmark{
-		name: "replica", usage: "only a replica of another benchmark, with the settings of the environment, until the standard input ends",
+		name: "replica", usage: "only a replica of another benchmark, until the standard input ends",
 		flags: func(*flag.FlagSet) {},
 		run:   runAlone,
 	}
