@@ -15,8 +15,8 @@ func Follow(old *job.Run) []job.Parent {
 	return list
 }
 
-// Unfit says why the workflow cannot be resumed from old, which has ended; "" if it can. It can if old itself did not succeed. A step
-// that was skipped because of its parents is resumed from one of them.
+// Unfit says why the workflow cannot be resumed from old, which has ended; "" if it can. It can if old itself did not succeed. If
+// a step was skipped because of its parents, the workflow is resumed from one of them.
 func Unfit(old *job.Run) string {
 	switch {
 	case old.State == job.Succeeded:

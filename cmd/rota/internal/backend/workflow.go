@@ -107,8 +107,8 @@ func (b *Backend) stepsOf(r *job.Run) ([]job.Run, error) {
 // resumed returns the records of the steps behind old that did not run because of it. r repeats old.
 func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, error) {
 	if unfit := workflow.Unfit(old); unfit != "" {
-		return nil, &api.Refusal{Reason: fmt.Sprintf("the workflow cannot be resumed from run %s: %s; `rota graph %s --slot %s` shows all",
-			old.Name(), unfit, old.Job, old.ID)}
+		return nil, &api.Refusal{Reason: fmt.Sprintf(
+			"the workflow cannot be resumed from run %s: %s; `rota graph %s --slot %s` shows all", old.Name(), unfit, old.Job, old.ID)}
 	}
 	b.shown(ctx, old.Rev) // the mirror has the runs that ended before old
 	return atMost(r, b.defaultParams(workflow.Of(b.specs()).Resume(old, r, func(name string) *job.Run {
