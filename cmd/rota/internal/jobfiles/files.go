@@ -199,7 +199,9 @@ func isUnread(mistakes error) bool {
 }
 
 // agrees reports whether set is in force although it was not to be put in force: another replica has put the same set in force.
-func (f *Files) agrees() bool { return f.behind != "" && f.set != nil && f.mirror.Files().Hash == f.set.Hash }
+func (f *Files) agrees() bool {
+	return f.behind != "" && f.set != nil && f.mirror.Files().Hash == f.set.Hash
+}
 
 // read reads the files after a change. The change counts as an edit, unless no read has succeeded since the start of the process.
 func (f *Files) read() {
