@@ -193,21 +193,6 @@ func (s *site) jobChanges(r *http.Request, file *File) (list []change, err error
 	return list, nil
 }
 
-// selectJobs returns the jobs that a selector selects, from all pages of the list.
-func (s *site) selectJobs(r *http.Request, selector string) (jobs []api.JobView, err error) {
-	for after := ""; ; {
-		target := "/v1/jobs?selector=" + url.QueryEscape(selector) + "&continue=" + url.QueryEscape(after)
-		page, err := get[api.JobList](s, r, target)
-		if err != nil {
-			return nil, err
-		}
-		if jobs = append(jobs, page.Jobs...); page.Continue == "" {
-			return jobs, nil
-		}
-		after = page.Continue
-	}
-}
-
 // removals returns the removals of what the API created and the file lacks. Steps come before their parents, and limits last.
 func (s *site) removals(r *http.Request, f *form, file *File, limits []api.LimitView) (list []change, err error) {
 	selector := strings.TrimSpace(f.value("selector"))

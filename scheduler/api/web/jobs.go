@@ -70,3 +70,18 @@ func (s *site) jobs(r *http.Request) (*page, error) {
 	}
 	return &page{View: "jobs", Title: "Jobs", Watch: "*", Data: d, Search: d.Search}, nil
 }
+
+// selectJobs returns the jobs that a selector selects, from all pages of the list.
+func (s *site) selectJobs(r *http.Request, selector string) (jobs []api.JobView, err error) {
+	for after := ""; ; {
+		target := "/v1/jobs?selector=" + url.QueryEscape(selector) + "&continue=" + url.QueryEscape(after)
+		page, err := get[api.JobList](s, r, target)
+		if err != nil {
+			return nil, err
+		}
+		if jobs = append(jobs, page.Jobs...); page.Continue == "" {
+			return jobs, nil
+		}
+		after = page.Continue
+	}
+}
