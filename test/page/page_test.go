@@ -72,7 +72,7 @@ func everyView(t *testing.T, b *browser, base string) {
 		{"/timeline", "planned"}, {"/timeline?span=7d", "planned"}, {"/timeline/week", "The busiest minutes"}, {"/calendars", "exchange"}, {"/tokens", "no token"},
 		{"/jobs/tick/at?time=2020-01-01T00:00:00Z", "Not scheduled"}, {"/schedule?schedule=30+2+*+*+*&timezone=Europe%2FBerlin&from=2026-03-28T00:00:00Z", "CEST"},
 		{"/do/new", "Definition"}, {"/do/edit?job=tick", "is defined in"}, {"/do/run?job=nightly-backup", "report"}, {"/do/backfill?job=nightly-backup", "First slot"},
-		{"/do/apply", "Job file"}, {"/do/command", "/bin/sh"}, {"/do/token", "Principal"}, {"/api", "submit-run"}, {"/nowhere", "no page"},
+		{"/do/apply", "Job file"}, {"/do/import", "crontab"}, {"/do/verify", "invariants"}, {"/do/doctor", "its own machine"}, {"/do/command", "/bin/sh"}, {"/do/token", "Principal"}, {"/api", "submit-run"}, {"/nowhere", "no page"},
 	} {
 		b.open(base + view[0])
 		if !strings.Contains(b.html("main"), view[1]) {

@@ -49,6 +49,9 @@ func TestEachOperationThatChangesSomethingLeavesAnAuditRecord(t *testing.T) {
 		"accept-restored-store": true, // see restored_test.go
 		"deliver-hook":          true, // it needs a signature: see test/cluster/hooks_test.go
 		"create-login-code":     true, // it signs the client itself in, and changes nothing else
+		"import-schedules":      true, // this one and the following two change nothing
+		"verify-store":          true,
+		"examine-cluster":       true,
 	}
 	run := ""
 	for _, o := range []struct{ verb, method, path, body string }{
