@@ -140,6 +140,7 @@ func newExampleShell(t *testing.T, home string) *exampleShell {
 		`"jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["date"]}]}}}}}}`
 	write("bin/kubectl", "#!/bin/sh\necho '"+cronJob+"'\n", 0o755)
 	write("bin/crontab", "#!/bin/sh\necho '5 4 * * * date'\n", 0o755)
+	write("bin/systemctl", "#!/bin/sh\nshift\nfor unit; do echo \"# /etc/systemd/system/$unit\"; cat systemd/$unit; done\n", 0o755)
 	write("bin/curl", `#!/bin/sh
 echo '[{"name":"sums","schedule":"@every 1h","executor":"shell","executor_config":{"command":"date"}}]'
 `, 0o755)
