@@ -14,12 +14,10 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 )
 
-// How much garbage may accumulate between two collections. A process with little live memory may grow by the spare, up to
-// smallHeap. Without this, it would spend a third of its time on collections under load. A process with much live memory may grow
-// by half: with a million delayed runs, it then needs less than 1 GiB while it reads them.
+// How much garbage may accumulate between two collections. A process with little live memory may grow by the spare. Without this,
+// it would spend a third of its time on collections under load. A process with much live memory may grow by half.
 const (
 	mostSpare   = 384 << 20 // bytes
-	smallHeap   = 512 << 20 // bytes, live memory and garbage together
 	spareShare  = 8         // the spare is at most 1/spareShare of the memory limit
 	leastGrowth = 50        // percent of the live memory
 	mostGrowth  = 400
@@ -83,7 +81,6 @@ func (e *exertion) over(allocated uint64) bool {
 // growth returns by how many percent the heap may grow until the next collection.
 func growth(live, spare uint64) int {
 	live = max(live, 4<<20) // the minimum heap of the Go runtime
-	spare = min(spare, max(smallHeap, live)-live)
 	return int(min(max(100*spare/live, leastGrowth), mostGrowth))
 }
 
