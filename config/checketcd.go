@@ -86,7 +86,7 @@ func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)
 		}
 		peers[name] = peer
 	}
-	if e := s.Etcd.Embedded; e.Rejoin == RejoinAuto && len(peers) > 1 && isLoopback(e.Client) && !isLoopback(e.Peer) {
+	if e := s.Etcd.Embedded; e.Rejoin == RejoinAuto && len(peers) > 1 && IsLoopback(e.Client) && !IsLoopback(e.Peer) {
 		fail("etcd.embedded.client", "write the address that etcd.embedded.peer has, with another port",
 			"%s cannot be reached by the other members, and etcd.embedded.rejoin is auto", quote(e.Client))
 	}
@@ -100,8 +100,8 @@ func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)
 	}
 }
 
-// isLoopback reports whether a URL leads to this machine alone.
-func isLoopback(text string) bool {
+// IsLoopback reports whether a URL leads to this machine alone.
+func IsLoopback(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil {
 		return false

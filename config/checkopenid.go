@@ -19,7 +19,7 @@ func (s *Settings) checkOpenID(fail func(key, hint, format string, args ...any))
 	switch {
 	case err != nil || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		fail("auth.oidc.issuer", hint, "%s is not the URL of an issuer", quote(o.Issuer))
-	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(o.Issuer)):
+	case u.Scheme != "https" && (u.Scheme != "http" || !IsLoopback(o.Issuer)):
 		fail("auth.oidc.issuer", hint, "%s does not begin with https://", quote(o.Issuer))
 	}
 	if o.ClientID == "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -201,15 +202,6 @@ func (f *fakeCluster) Backfills(context.Context) (all []api.BackfillView, _ erro
 
 func (f *fakeCluster) ListJobs(ctx context.Context, q api.ListQuery) (page []api.JobView, more bool, err error) {
 	all, err := f.Jobs(ctx)
-	size := 0
-	for _, v := range all {
-		if v.Job.Name <= q.After || q.Accepts != nil && !q.Accepts(&v.Job) {
-			continue
-		}
-		if size += v.Bytes(); size > q.Bytes && len(page) > 0 {
-			return page, true, err
-		}
-		page = append(page, v)
-	}
-	return page, false, err
+	page, more = q.Page(slices.Values(slices.DeleteFunc(all, func(v api.JobView) bool { return !q.Selects(&v.Job) })))
+	return page, more, err
 }

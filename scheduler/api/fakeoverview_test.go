@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -26,17 +27,8 @@ func (f *fake) Overview(_ context.Context, visible func(string) bool) (v api.Ove
 
 func (f *fake) ListJobs(ctx context.Context, q api.ListQuery) (page []api.JobView, more bool, err error) {
 	all, err := f.Jobs(ctx)
-	size := 0
-	for _, v := range all {
-		if v.Job.Name <= q.After || q.Accepts != nil && !q.Accepts(&v.Job) {
-			continue
-		}
-		if size += v.Bytes(); size > q.Bytes && len(page) > 0 {
-			return page, true, err
-		}
-		page = append(page, v)
-	}
-	return page, false, err
+	page, more = q.Page(slices.Values(slices.DeleteFunc(all, func(v api.JobView) bool { return !q.Selects(&v.Job) })))
+	return page, more, err
 }
 
 func (f *fake) JobPage(ctx context.Context, q api.JobQuery) (page api.JobPage, err error) {

@@ -1,10 +1,17 @@
 package api
 
-import "github.com/rota-scheduler/rota/scheduler/job"
+import (
+	"iter"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
 
 // maxListBytes is about how much JSON one page of jobs or runs has. The client gets the rest as further pages. A job or run that is
 // larger has a page of its own.
 const maxListBytes = 4 << 20
+
+// maxListJobs is the largest number of jobs in a page.
+const maxListJobs = 5000
 
 // plainBytes is about the JSON of a job or run without its long texts.
 const plainBytes = 700
@@ -16,6 +23,24 @@ func (v *JobView) Bytes() int {
 		size += len(run) + len(`"",`)
 	}
 	return size
+}
+
+// Selects reports whether q selects a job.
+func (q ListQuery) Selects(j *job.Job) bool {
+	return j.Name > q.After && (q.Accepts == nil || q.Accepts(j))
+}
+
+// Page returns the first of the selected jobs, as many as a page has room for and at least one. selected has them in order.
+// more reports whether another page follows.
+func (q ListQuery) Page(selected iter.Seq[JobView]) (page []JobView, more bool) {
+	size := 0
+	for v := range selected {
+		if size += v.Bytes(); len(page) == maxListJobs || len(page) > 0 && size > q.Bytes {
+			return page, true
+		}
+		page = append(page, v)
+	}
+	return page, false
 }
 
 // withinBytes returns how many of the first runs a page has room for, at least one.

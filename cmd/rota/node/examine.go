@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -80,14 +78,14 @@ func (n *Node) etcdToExamine(ctx context.Context) (etcd config.Etcd, unseen []st
 		}
 		return etcd, unseen
 	}
-	alone := isLoopback(n.set.Etcd.Embedded.Peer) // then the whole cluster is on this machine
+	alone := config.IsLoopback(n.set.Etcd.Embedded.Peer) // then the whole cluster is on this machine
 	for _, m := range all.Members {
 		switch {
 		case m.Name == n.set.Node.Name:
 		case len(m.ClientURLs) == 0:
 			name := cmp.Or(m.Name, fmt.Sprintf("%x", m.ID))
 			unseen = append(unseen, fmt.Sprintf("%s: member %s, which has not started yet", doctor.AreaEtcd, name))
-		case !alone && isLoopback(m.ClientURLs[0]):
+		case !alone && config.IsLoopback(m.ClientURLs[0]):
 			unseen = append(unseen, fmt.Sprintf("%s: member %s, which listens only on its own machine at %s; its replica can examine it",
 				doctor.AreaEtcd, m.Name, m.ClientURLs[0]))
 		default:
@@ -95,16 +93,6 @@ func (n *Node) etcdToExamine(ctx context.Context) (etcd config.Etcd, unseen []st
 		}
 	}
 	return etcd, unseen
-}
-
-// isLoopback reports whether only its own machine reaches a URL.
-func isLoopback(text string) bool {
-	u, err := url.Parse(text)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // ownCertificates reads certificates, given as pairs of files. It leaves out those that cannot be read: servers then only log a
