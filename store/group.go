@@ -15,7 +15,7 @@ const maxInFlight = 3
 
 // The pace of requests that are not full, and how many of them may be sent at once. Under load, a request costs more than the
 // writes in it. Without the pace, a store on a fast disk would get one request for each write. Decisions and claims are made
-// ahead of time, and nobody waits for outcomes, so the pace delays few runs.
+// ahead of time, and nobody waits for outcomes, so the pace delays few runs. It does not delay a write that a client waits for.
 const (
 	pace  = 5 * time.Millisecond // from one request to the next, on average
 	burst = 8
@@ -42,7 +42,8 @@ type group struct {
 	behind   map[string][]*write // guarded by mu: for each lane in a queue, the writes that follow
 	inFlight int                 // guarded by mu: senders that are running
 	taken    int                 // guarded by mu: requests so far
-	turn     time.Time           // guarded by mu: earliest time of the next request that is not full
+	awaited  int                 // guarded by mu: writes in the queues, and behind them, that a client waits for
+	turn     time.Time           // guarded by mu: earliest time of the next request that is not full and has no awaited write
 	pausing  bool                // guarded by mu: a sender waits for turn
 }
 
@@ -87,9 +88,12 @@ func (g *group) enqueue(ws ...*write) {
 // readyLocked returns how many writes are ready to be sent, one of each lane.
 func (g *group) readyLocked() int { return len(g.urgent) + len(g.queue) }
 
+// hurriesLocked reports whether the next request does not keep to the pace.
+func (g *group) hurriesLocked() bool { return g.awaited > 0 || g.readyLocked() >= maxWrites }
+
 // waitLocked returns how long it takes until a request with the ready writes may leave.
 func (g *group) waitLocked() time.Duration {
-	if g.readyLocked() >= maxWrites {
+	if g.hurriesLocked() {
 		return 0
 	}
 	return time.Until(g.turn)
@@ -104,6 +108,7 @@ func (g *group) do(ctx context.Context, w *write) (*written, error) {
 	if err := g.store.addAudit(ctx, w); err != nil {
 		return &written{}, fmt.Errorf("not sent: %w", err)
 	}
+	w.awaited = ofClient(ctx)
 	if w.answer, _ = g.channels.Get().(chan *written); w.answer == nil {
 		w.answer = make(chan *written, 1)
 	}
@@ -125,6 +130,7 @@ func (g *group) do(ctx context.Context, w *write) (*written, error) {
 }
 
 func (g *group) pushLocked(w *write) {
+	g.countLocked(w, 1)
 	if w.lane != "" {
 		waiting, busy := g.behind[w.lane]
 		if busy {
@@ -163,7 +169,7 @@ func (g *group) takeLocked() *batch {
 	if earliest := time.Now().Add(-burst * pace); g.turn.Before(earliest) {
 		g.turn = earliest
 	}
-	if g.readyLocked() < maxWrites { // full requests leave as fast as they can
+	if !g.hurriesLocked() {
 		g.turn = g.turn.Add(pace)
 	}
 	queues := []*[]*write{&g.urgent, &g.queue}
@@ -178,7 +184,17 @@ func (g *group) takeLocked() *batch {
 		q := g.queueOf(w)
 		*q = append(*q, w)
 	}
+	for _, w := range b.writes {
+		g.countLocked(w, -1)
+	}
 	return b
+}
+
+// countLocked adds n to the awaited writes if w is one of them.
+func (g *group) countLocked(w *write, n int) {
+	if w.awaited {
+		g.awaited += n
+	}
 }
 
 // fillLocked moves writes from a queue into b, and returns the writes that follow them in their lanes. Writes that
@@ -211,6 +227,7 @@ func (g *group) withdraw(w *write) bool {
 	defer g.mu.Unlock()
 	if i := slices.Index(g.behind[w.lane], w); i >= 0 {
 		g.behind[w.lane] = slices.Delete(g.behind[w.lane], i, i+1)
+		g.countLocked(w, -1)
 		return true
 	}
 	q := g.queueOf(w)
@@ -219,6 +236,7 @@ func (g *group) withdraw(w *write) bool {
 		return false
 	}
 	*q = slices.Delete(*q, i, i+1)
+	g.countLocked(w, -1)
 	if next := g.nextLocked(w); next != nil { // at the place of w, if it is as urgent
 		q = g.queueOf(next)
 		*q = slices.Insert(*q, min(i, len(*q)), next)

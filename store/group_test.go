@@ -77,6 +77,48 @@ func TestWritesGatherUnderLoad(t *testing.T) {
 	})
 }
 
+// A client that waits for each of its writes meets no pace, and requests that keep to the pace take its writes along.
+func TestWritesOfClientsLeaveAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := mem.New(mem.Config{})
+		defer srv.Close()
+		s := New(Config{Prefix: prefix, Process: "p"}, srv.Client(), nullLog)
+		defer s.Close()
+		const n = 1000
+		end := make(chan struct{})
+		var others sync.WaitGroup
+		others.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-end:
+					return
+				case <-time.After(time.Millisecond):
+					others.Go(func() { _, _ = s.PutJob(t.Context(), definition(fmt.Sprint("other", i))) })
+				}
+			}
+		})
+		time.Sleep(time.Second)
+		began := time.Now()
+		for i := range n {
+			ctx := WithAudit(t.Context(), job.Audit{At: began.Add(time.Duration(i)), Author: job.Author{Principal: "alice"}})
+			if i%2 == 1 {
+				ctx = WithoutAudit(t.Context())
+			}
+			if _, err := s.PutJob(ctx, definition(fmt.Sprint("j", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := time.Since(began); d > 0 { // the store answers at once
+			t.Errorf("%d writes one after another took %v", n, d)
+		}
+		close(end)
+		others.Wait()
+		if g := s.free; g.awaited != 0 {
+			t.Errorf("%d awaited writes are left in an empty queue", g.awaited)
+		}
+	})
+}
+
 // Full requests leave without a pause. A later request that is not full must not wait longer because of them.
 func TestLaterWritesDoNotWaitForAHerd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

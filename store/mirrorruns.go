@@ -126,7 +126,9 @@ func (m *Mirror) eachRunLocked(of string, by time.Time, see func(r *job.Run, who
 		}
 		return
 	}
+	name := append([]byte(of), '/')
 	for id := range m.runs[of] {
-		visit(m.records[KindRuns][of+"/"+id].value)
+		name = append(name[:len(of)+1], id...)
+		visit(m.records[KindRuns][string(name)].value) // no garbage: the compiler makes no string for a look-up
 	}
 }

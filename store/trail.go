@@ -20,7 +20,7 @@ import (
 // trail is the audit record of one request. The first change of the request writes it.
 type trail struct {
 	record job.Audit
-	done   atomic.Bool // a change has written it
+	done   atomic.Bool // a change has written it, or none writes it
 }
 
 type trailKey struct{}
@@ -35,9 +35,11 @@ func WithAudit(ctx context.Context, a job.Audit) context.Context {
 	return context.WithValue(ctx, trailKey{}, &trail{record: a})
 }
 
-// WithoutAudit returns a context whose changes write no audit record.
+// WithoutAudit returns a context for a request of a client whose changes write no audit record.
 func WithoutAudit(ctx context.Context) context.Context {
-	return context.WithValue(ctx, trailKey{}, (*trail)(nil))
+	t := &trail{}
+	t.done.Store(true)
+	return context.WithValue(ctx, trailKey{}, t)
 }
 
 // auditID returns a new id for an audit record. Ids sort by time.
@@ -86,6 +88,12 @@ func (s *Store) addAudit(ctx context.Context, w *write) error {
 	w.audit = putOp(at, value, clientv3.NoLease)
 	w.bytes += len(at) + len(value)
 	return nil
+}
+
+// ofClient reports whether ctx belongs to a request of a client.
+func ofClient(ctx context.Context) bool {
+	t, _ := ctx.Value(trailKey{}).(*trail)
+	return t != nil
 }
 
 // auditDone records that a change has written the audit record of ctx.

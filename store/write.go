@@ -13,19 +13,20 @@ import (
 
 // write is one guarded, atomic change. A group commit puts several writes into one transaction.
 type write struct {
-	id     string           // op, carried by the records that it puts
-	lane   string           // its job, or the key that it changes; "" is none. Writes of one lane never share a transaction
-	limits []string         // the limits that it gives to a run. Two writes that give the same limit never share a transaction
-	guards []*pb.Compare    // must all hold, and so must gate
-	gate   gateGuard        // the zero value: w does not depend on the gate
-	then   []*pb.RequestOp  // the operations
-	probe  []string         // keys to read when a guard failed. The first identifies w, unless w deletes all of them
-	value  []byte           // the new value of probe[0]; nil: the write has none
-	bytes  int              // of keys and values in then
-	order  *handout         // for a worker, in the same transaction; nil: none
-	urgent bool             // it goes before others, because a run begins with it
-	done   func(w *written) // called once, from a goroutine of the group; nil: answer gets the result
-	answer chan *written    // has room for the result
+	id      string           // op, carried by the records that it puts
+	lane    string           // its job, or the key that it changes; "" is none. Writes of one lane never share a transaction
+	limits  []string         // the limits that it gives to a run. Two writes that give the same limit never share a transaction
+	guards  []*pb.Compare    // must all hold, and so must gate
+	gate    gateGuard        // the zero value: w does not depend on the gate
+	then    []*pb.RequestOp  // the operations
+	probe   []string         // keys to read when a guard failed. The first identifies w, unless w deletes all of them
+	value   []byte           // the new value of probe[0]; nil: the write has none
+	bytes   int              // of keys and values in then
+	order   *handout         // for a worker, in the same transaction; nil: none
+	urgent  bool             // it goes before others, because a run begins with it
+	awaited bool             // a client waits for it
+	done    func(w *written) // called once, from a goroutine of the group; nil: answer gets the result
+	answer  chan *written    // has room for the result
 
 	audit *pb.RequestOp // puts the audit record of the change; nil: it has none
 
