@@ -103,3 +103,28 @@ func TestAStopWhileEtcdHasNoMajority(t *testing.T) {
 		t.Fatal("Run does not return")
 	}
 }
+
+// TestAKeyOfARunIsNoKeyOfItsWorkflow repeats a submission with the steps behind the job. They would never run.
+func TestAKeyOfARunIsNoKeyOfItsWorkflow(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	r.define(t, map[string]job.Spec{"load": {Shell: "true"}})
+	r.define(t, map[string]job.Spec{"report": {Shell: "true", After: []job.After{{Job: "load"}}}})
+	submit := func(key string, workflow bool) (api.RunView, bool, error) {
+		return r.Submit(t.Context(), "load", api.RunRequest{Key: key, Workflow: workflow})
+	}
+	if _, _, err := submit("alone", false); err != nil {
+		t.Fatal(err)
+	}
+	if v, _, err := submit("alone", true); err == nil || !strings.Contains(err.Error(), "use a new key") {
+		t.Errorf("got run %s, %v, want a refusal that asks for a new key", v.Ref, err)
+	}
+	first, created, err := submit("whole", true)
+	if err != nil || !created {
+		t.Fatalf("got created %t, %v", created, err)
+	}
+	if v, created, err := submit("whole", true); err != nil || created || v.Ref != first.Ref {
+		t.Errorf("repeated: got run %s, created %t, %v, want %s", v.Ref, created, err, first.Ref)
+	}
+}

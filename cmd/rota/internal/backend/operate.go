@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,8 +78,13 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 	if err != nil {
 		return api.RunView{}, false, err
 	}
-	if created {
-		b.shown(ctx, made.Rev)
+	b.shown(ctx, made.Rev)
+	if !created && len(behind) > 0 && !slices.ContainsFunc(behind, func(step job.Run) bool {
+		_, known := b.mirror.Run(step.Name())
+		return known
+	}) {
+		return api.RunView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: "workflow", Message: fmt.Sprintf(
+			"key %q was used for run %s without the steps behind it: use a new key to run them", s.Key, made.Name())}}}
 	}
 	return api.NewRunView(made), created, nil
 }
