@@ -9,12 +9,16 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
+// MaxActive is how many runs JobView.Active names. A million delayed runs of a job may wait.
+const MaxActive = 100
+
 // JobView is a job in the form of the API: its record, and values that are derived from it.
 type JobView struct {
 	job.Job
 	Revision     int64      `json:"revision" doc:"Store revision of the definition, for If-Match"`
 	Next         *time.Time `json:"next" doc:"The next slot; null if there is none"`
-	Active       []string   `json:"active" doc:"Names of the runs that have not ended"`
+	Active       []string   `json:"active" doc:"Names of the runs that have not ended, at most 100; delayed runs come last, in the order of their times"`
+	ActiveRuns   int        `json:"active_runs" doc:"How many runs have not ended"`
 	Last         *LastRun   `json:"last" doc:"The latest run that has ended"`
 	ScheduleText string     `json:"schedule_text,omitempty" doc:"The schedule in words; for a step, its parents"`
 

@@ -103,10 +103,10 @@ func prepareRun(s *site, r *http.Request, f *form) error {
 	}
 	f.Title, f.Verb = "Run "+f.Job, "Run"
 	f.Facts = append(f.Facts, "This creates one run, beside the schedule. The job's limits, labels and timeout apply to it.")
-	if n := len(v.Active); n > 0 {
+	if n := v.ActiveRuns; n > 0 {
 		f.Facts = append(
 			f.Facts,
-			fmt.Sprintf("%s not ended yet: %s.", verb(n, "run has", "runs have"), strings.Join(v.Active[:min(3, n)], ", ")),
+			fmt.Sprintf("%s not ended yet: %s.", verb(n, "run has", "runs have"), strings.Join(v.Active[:min(3, len(v.Active))], ", ")),
 		)
 	}
 	if v.Paused != nil {
@@ -157,7 +157,7 @@ func preparePause(s *site, r *http.Request, f *form) error {
 	if v.Next != nil {
 		f.Facts = append(f.Facts, "The first slot that is skipped: "+v.Next.UTC().Format("2006-01-02 15:04:05")+" UTC.")
 	}
-	if n := len(v.Active); n > 0 {
+	if n := v.ActiveRuns; n > 0 {
 		f.Facts = append(f.Facts, fmt.Sprintf("%s not ended. Those that have begun continue.", verb(n, "run has", "runs have")))
 	}
 	return nil
@@ -201,13 +201,13 @@ func prepareDelete(s *site, r *http.Request, f *form) error {
 		return nil
 	}
 	f.Facts = append(f.Facts, "The definition is removed, and no further slot runs.")
-	if n := len(v.Active); n > 0 {
+	if n := v.ActiveRuns; n > 0 {
 		f.Facts = append(
 			f.Facts,
 			fmt.Sprintf(
 				"%s not ended: %s. Runs that wait are canceled.",
 				verb(n, "run has", "runs have"),
-				strings.Join(v.Active[:min(3, n)], ", "),
+				strings.Join(v.Active[:min(3, len(v.Active))], ", "),
 			),
 		)
 	}

@@ -213,7 +213,7 @@ func (s *site) removals(r *http.Request, f *form, file *File, limits []api.Limit
 			title: "job " + v.Name, method: http.MethodDelete, path: "/v1/jobs/" + url.PathEscape(v.Name), revision: v.Revision,
 			depth: depth(v.Name, present), item: formItem{Name: "job " + v.Name, Note: "removed"},
 		}
-		if n := len(v.Active); n > 0 {
+		if n := v.ActiveRuns; n > 0 {
 			c.item.Note += "; " + verb(n, "run has", "runs have") + " not ended, and runs that wait are canceled"
 		}
 		list = append(list, c)

@@ -79,7 +79,7 @@ func runNote(v *api.JobView) string {
 	if v.Paused != nil {
 		notes = append(notes, "is paused: its run waits until somebody resumes it")
 	}
-	if n := len(v.Active); n > 0 {
+	if n := v.ActiveRuns; n > 0 {
 		notes = append(notes, verb(n, "run has", "runs have")+" not ended")
 	}
 	for name := range v.Spec.Params {

@@ -164,28 +164,38 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 		v.Next = &next
 	}
 	now := b.cfg.Now()
-	type active struct {
-		slot time.Time
-		id   string
-	}
-	var list []active // a million runs may wait for their time
-	b.mirror.Runs(j.Name, func(r *job.Run) bool {
+	active := b.mirror.FirstRuns(j.Name, api.MaxActive, compareActive, func(r *job.Run) bool {
 		switch {
 		case !r.State.Terminal():
-			list = append(list, active{r.Slot, r.ID})
+			v.ActiveRuns++
 			if r.Ahead && r.Due.After(now) && (v.Next == nil || r.Slot.Before(*v.Next)) {
 				v.Next = new(r.Slot) // the run is armed ahead: the cursor has passed the slot, which is still to come
 			}
+			return true
 		case v.Last == nil || r.Finished.After(v.Last.Finished):
 			v.Last = &api.LastRun{Ref: r.Name(), State: r.State, Finished: r.Finished}
 		}
 		return false
 	})
-	slices.SortFunc(list, func(a, b active) int { return cmp.Or(b.slot.Compare(a.slot), cmp.Compare(a.id, b.id)) })
-	for _, r := range list {
-		v.Active = append(v.Active, j.Name+"/"+r.id)
+	for _, r := range active {
+		v.Active = append(v.Active, r.Name())
 	}
 	return v
+}
+
+// compareActive puts delayed runs that wait for their time last, in the order of their times, and the newest slot first.
+func compareActive(x, y *job.Run) int {
+	waits := func(r *job.Run) bool { return r.Reason == job.ReasonNotYet }
+	switch {
+	case waits(x) != waits(y):
+		if waits(x) {
+			return 1
+		}
+		return -1
+	case waits(x):
+		return cmp.Or(x.Due.Compare(y.Due), cmp.Compare(x.ID, y.ID))
+	}
+	return cmp.Or(y.Slot.Compare(x.Slot), cmp.Compare(x.ID, y.ID))
 }
 
 // words returns the schedule of a job in words. For a step it names the parents. "" means that the job runs on request.
