@@ -135,7 +135,7 @@ func TestRevisionIsReachedWhenEverythingUpToItIsIn(t *testing.T) {
 		if err := m.WaitFor(within(t), rev.Load()); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(m.Runs("j", nil)); got != n {
+		if got := len(m.Runs("j", Always, nil)); got != n {
 			t.Errorf("got %d runs at revision %d, want %d (term %d)", got, rev.Load(), n, term.Rev)
 		}
 	})

@@ -23,7 +23,11 @@ func (m *Mirror) Feed() *Feed {
 	f := &Feed{mirror: m, ready: make(chan struct{}, 1)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var all []job.Change
+	n := 0
+	for _, records := range m.records {
+		n += len(records)
+	}
+	all := make([]job.Change, 0, n)
 	for kind, records := range m.records {
 		for name, r := range records {
 			all = append(all, r.change(kind, name))

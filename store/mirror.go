@@ -9,6 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/rota-scheduler/rota/scheduler/delayed"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -18,18 +19,19 @@ type Mirror struct {
 	store *Store
 
 	mu      sync.RWMutex
-	records map[Kind]map[string]record // guarded by mu, by name; terminal runs lack output, payload and spec
-	runs    map[string]map[string]bool // guarded by mu: ids of runs by job, and whether they have ended
-	bad     map[string]Bad             // guarded by mu, by key
-	rev     int64                      // guarded by mu: the mirror has every change up to it
-	heard   time.Time                  // guarded by mu: the mirror has every change that the store had at this instant
-	moved   chan struct{}              // guarded by mu: closed and replaced when rev rises
-	feeds   []*Feed                    // guarded by mu
-	tails   int                        // guarded by mu: how many of feeds are tails, which also receive events
-	notify  map[string]bool            // guarded by mu: the jobs that have notifiers
-	hooks   map[string][]string        // guarded by mu: the jobs with a hook of a name; one, unless clients made two at the same time
-	tally   tally                      // guarded by mu: counts of the runs in records
-	ended   map[string]ended           // guarded by mu: by job, what its ended runs amount to; without those that must be read again
+	records map[Kind]map[string]record     // guarded by mu, by name; terminal runs lack output, payload and spec
+	runs    map[string]map[string]*job.Run // guarded by mu: readable runs in records by job and id, without those in delayed
+	delayed map[string]*delayed.Runs       // guarded by mu: delayed runs that wait for their time, by job
+	bad     map[string]Bad                 // guarded by mu, by key
+	rev     int64                          // guarded by mu: the mirror has every change up to it
+	heard   time.Time                      // guarded by mu: the mirror has every change that the store had at this instant
+	moved   chan struct{}                  // guarded by mu: closed and replaced when rev rises
+	feeds   []*Feed                        // guarded by mu
+	tails   int                            // guarded by mu: how many of feeds are tails, which also receive events
+	notify  map[string]bool                // guarded by mu: the jobs that have notifiers
+	hooks   map[string][]string            // guarded by mu: the jobs with a hook of a name; one, unless clients made two at the same time
+	tally   tally                          // guarded by mu: counts of the runs in records
+	ended   map[string]ended               // guarded by mu: by job, what its ended runs amount to; without those that must be read again
 
 	staged   [][]keyState  // owned by Follow: the pages of the list that is being read
 	probeNow chan struct{} // holds a token when somebody waits for a revision that the watch has not reached
@@ -52,7 +54,8 @@ func NewMirror(s *Store) *Mirror {
 	return &Mirror{
 		store:    s,
 		records:  make(map[Kind]map[string]record),
-		runs:     make(map[string]map[string]bool),
+		runs:     make(map[string]map[string]*job.Run),
+		delayed:  make(map[string]*delayed.Runs),
 		bad:      make(map[string]Bad),
 		notify:   make(map[string]bool),
 		hooks:    make(map[string][]string),
@@ -125,9 +128,7 @@ func (m *Mirror) setLocked(changes []job.Change, k *keyState) []job.Change {
 	m.records[k.kind][k.name] = k.record
 	if k.kind == KindRuns {
 		m.tally.change(old.value, k.record.value)
-		if was, is := hasEnded(old.value), hasEnded(k.record.value); !known || was || is {
-			m.indexRunLocked(k.name, is)
-		}
+		m.indexRunLocked(k.name, old.value, k.record.value)
 	}
 	if k.kind == KindJobs {
 		m.indexHooksLocked(k.name, old.value, k.record.value)
@@ -193,12 +194,7 @@ func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []jo
 	}
 	if k.kind == KindRuns {
 		m.tally.change(old.value, nil)
-		if j, id, err := job.ParseRunName(k.name); err == nil {
-			delete(m.ended, j)
-			if delete(m.runs[j], id); len(m.runs[j]) == 0 {
-				delete(m.runs, j)
-			}
-		}
+		m.indexRunLocked(k.name, old.value, nil)
 	}
 	return append(changes, job.Change{Kind: k.kind, Name: k.name, Rev: rev})
 }

@@ -56,7 +56,7 @@ func (m *Mirror) deletion(kv *mvccpb.KeyValue) keyState {
 // record is the part of a job.Change that a Mirror keeps. A whole job.Change would take four times the memory.
 type record struct {
 	rev   int64
-	value any // Change.Value; if the record is unreadable, the cause: an error, or an unreadableGate for a gate. See eachRunLocked
+	value any // Change.Value; if the record is unreadable, the cause: an error, or an unreadableGate for a gate
 }
 
 // change returns the change from which r was made.

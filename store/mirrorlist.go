@@ -57,7 +57,17 @@ func parallel(n int, f func(i int)) {
 	wg.Wait()
 }
 
+// longList is after how many records of a list its memory is collected at once.
+const longList = 100_000
+
 func (m *Mirror) reset(rev int64) {
+	if m.replace(rev) > longList {
+		runtime.GC() // the next collection would only come when the process has grown by as much again as the list took
+	}
+}
+
+// replace puts the list in place of all records, and returns its length.
+func (m *Mirror) replace(rev int64) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := byRevision(m.staged)
@@ -70,6 +80,7 @@ func (m *Mirror) reset(rev int64) {
 		changes = m.setLocked(changes, r)
 	}
 	m.advanceLocked(rev, append(changes[removed:], changes[:removed]...)) // deletions come last
+	return len(list)
 }
 
 // byRevision returns the keys on pages, sorted by revision. etcd lists them in the order of their names.

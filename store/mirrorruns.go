@@ -2,16 +2,19 @@ package store
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/delayed"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The functions accept of these methods must neither keep the run that they get nor use the mirror. The runs that the methods
-// return are shared, and callers must not change them.
+// The functions accept of these methods must not keep the run that they get. The runs that the methods return are shared, and callers
+// must not change them.
 
 // Run returns a run by name. A terminal run comes without output, payload and spec.
 func (m *Mirror) Run(name string) (*job.Run, bool) {
@@ -21,10 +24,14 @@ func (m *Mirror) Run(name string) (*job.Run, bool) {
 	return r, r != nil
 }
 
-// Runs returns the runs of a job that accept accepts, the newest slot first. accept nil accepts all runs. A job may have a million
-// runs that wait for their time: to make a list of all takes a gibibyte.
-func (m *Mirror) Runs(of string, accept func(*job.Run) bool) []*job.Run {
-	runs := m.collectRuns(of, noBound, accept)
+// Always is later than every due time.
+var Always = time.Unix(math.MaxInt64-(1<<40), 0)
+
+// Runs returns the runs of a job that accept accepts, the newest slot first. accept nil accepts all runs. Runs reads no delayed runs
+// that wait for a time after by. With the zero time, these are all delayed runs that have not begun. A million may wait: to make a
+// list of all takes a gibibyte.
+func (m *Mirror) Runs(of string, by time.Time, accept func(*job.Run) bool) []*job.Run {
+	runs := m.collectRuns(of, by, accept)
 	slices.SortFunc(runs, newestSlot)
 	return runs
 }
@@ -36,22 +43,16 @@ func newestSlot(a, b *job.Run) int {
 // RunsThat returns the runs of all jobs that accept takes, in no order. To sort all runs would take longer than the rest of a
 // request.
 func (m *Mirror) RunsThat(accept func(*job.Run) bool) []*job.Run {
-	return m.collectRuns("", noBound, accept)
+	return m.collectRuns("", Always, accept)
 }
 
-// RunsDue is RunsThat without the delayed runs that wait for a time after by. With the zero time, these are all delayed runs that
-// have not begun. A million may wait, and RunsDue reads none of them.
+// RunsDue is RunsThat without the delayed runs that wait for a time after by, as in Runs.
 func (m *Mirror) RunsDue(by time.Time, accept func(*job.Run) bool) []*job.Run {
 	return m.collectRuns("", by, accept)
 }
 
-// noBound is later than every due time.
-var noBound = time.Unix(math.MaxInt64-(1<<40), 0)
-
 func (m *Mirror) collectRuns(of string, by time.Time, accept func(*job.Run) bool) (runs []*job.Run) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	m.eachRunLocked(of, by, func(r *job.Run, whole func() *job.Run) {
+	m.eachRun(of, by, func(r *job.Run, whole func() *job.Run) {
 		if accept == nil || accept(r) {
 			runs = append(runs, whole())
 		}
@@ -60,17 +61,17 @@ func (m *Mirror) collectRuns(of string, by time.Time, accept func(*job.Run) bool
 }
 
 // FirstRuns returns the first n of the runs of a job that accept accepts, in the order of compare. If of is "", they are those of
-// all jobs. It keeps at most twice as many in memory, however many there are.
-func (m *Mirror) FirstRuns(of string, n int, compare func(a, b *job.Run) int, accept func(*job.Run) bool) []*job.Run {
+// all jobs. It keeps at most twice as many in memory, however many there are. by is that of Runs.
+func (m *Mirror) FirstRuns(
+	of string, n int, by time.Time, compare func(a, b *job.Run) int, accept func(*job.Run) bool,
+) []*job.Run {
 	var first []*job.Run
 	full := false // if full, first[:n] are sorted, and all others come after them
 	cut := func() {
 		slices.SortFunc(first, compare)
 		first, full = first[:min(n, len(first))], true
 	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	m.eachRunLocked(of, noBound, func(r *job.Run, whole func() *job.Run) {
+	m.eachRun(of, by, func(r *job.Run, whole func() *job.Run) {
 		if !accept(r) || full && compare(r, first[n-1]) > 0 {
 			return
 		}
@@ -82,53 +83,120 @@ func (m *Mirror) FirstRuns(of string, n int, compare func(a, b *job.Run) int, ac
 	return first
 }
 
+// FirstDelayed returns the IDs of the first n delayed runs of a job that wait for their time, by due time, and how many there are.
+func (m *Mirror) FirstDelayed(of string, n int) (ids []string, all int) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, d := range m.delayed[of].Ascending() {
+		if len(ids) >= n {
+			break
+		}
+		ids = append(ids, d.ID())
+	}
+	return ids, m.delayed[of].Len()
+}
+
 // JobsOfRuns returns the names of all jobs that have runs, in no order.
 func (m *Mirror) JobsOfRuns() []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	list := make([]string, 0, len(m.runs))
-	for name := range m.runs {
-		list = append(list, name)
+	list := slices.AppendSeq(make([]string, 0, len(m.runs)), maps.Keys(m.runs))
+	for name := range m.delayed {
+		if m.runs[name] == nil {
+			list = append(list, name)
+		}
 	}
 	return list
 }
 
-// eachRunLocked calls see with each run of a job, or of all jobs if of is "". It leaves out those of RunsDue. The next call
-// overwrites a run that the mirror keeps as a job.Delayed, so see must not keep r. whole returns the same run, which may be kept.
-func (m *Mirror) eachRunLocked(of string, by time.Time, see func(r *job.Run, whole func() *job.Run)) {
-	var present *job.Run
-	var packed *job.Delayed
-	scratch := new(job.Run)
-	whole := func() *job.Run {
-		if packed != nil {
-			return packed.Run()
-		}
-		return present
+// eachRun calls see with each run of a job, or of all jobs if of is "". It leaves out delayed runs as Runs does. The next call overwrites a run
+// that the mirror keeps as a job.Delayed, so see must not keep r. whole returns the same run, which may be kept. The mirror is
+// locked only while the list of runs is made, not while see reads them.
+func (m *Mirror) eachRun(of string, by time.Time, see func(r *job.Run, whole func() *job.Run)) {
+	present, waiting := m.listRuns(of, by)
+	var r *job.Run
+	itself := func() *job.Run { return r }
+	for _, r = range present {
+		see(r, itself)
 	}
-	visit := func(value any) {
-		switch v := value.(type) {
-		case *job.Run:
-			present, packed = v, nil
-		case *job.Delayed:
-			if v.Due().After(by) {
-				return
+	var d *job.Delayed
+	unpacked, scratch := func() *job.Run { return d.Run() }, new(job.Run)
+	for _, d = range waiting {
+		d.Read(scratch)
+		see(scratch, unpacked)
+	}
+}
+
+// listRuns returns the runs that eachRun visits.
+func (m *Mirror) listRuns(of string, by time.Time) (present []*job.Run, waiting []*job.Delayed) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	n := 0
+	for runs := range ofJob(m.runs, of) {
+		n += len(runs)
+	}
+	present = make([]*job.Run, 0, n)
+	for runs := range ofJob(m.runs, of) {
+		present = slices.AppendSeq(present, maps.Values(runs))
+	}
+	for runs := range ofJob(m.delayed, of) {
+		if by.Equal(Always) {
+			waiting = slices.AppendSeq(slices.Grow(waiting, runs.Len()), runs.All())
+			continue
+		}
+		for due, d := range runs.Ascending() {
+			if due > job.Instant(by) {
+				break
 			}
-			v.Read(scratch)
-			present, packed = scratch, v
-		default:
-			return
+			waiting = append(waiting, d)
 		}
-		see(present, whole)
 	}
+	return present, waiting
+}
+
+// ofJob returns the runs of a job, or those of each job if of is "".
+func ofJob[T any](runs map[string]T, of string) iter.Seq[T] {
 	if of == "" {
-		for _, r := range m.records[KindRuns] {
-			visit(r.value)
-		}
+		return maps.Values(runs)
+	}
+	return func(yield func(T) bool) { yield(runs[of]) }
+}
+
+// indexRunLocked replaces the record of a run in the indexes of runs by job. A value that is no readable run is in none.
+func (m *Mirror) indexRunLocked(name string, old, next any) {
+	of, id, err := job.ParseRunName(name)
+	if err != nil {
 		return
 	}
-	name := append([]byte(of), '/')
-	for id := range m.runs[of] {
-		name = append(name[:len(of)+1], id...)
-		visit(m.records[KindRuns][string(name)].value) // no garbage: the compiler makes no string for a look-up
+	switch v := old.(type) {
+	case *job.Delayed:
+		if m.delayed[of].Remove(id); m.delayed[of].Len() == 0 {
+			delete(m.delayed, of)
+		}
+	case *job.Run:
+		if v.State.Terminal() {
+			delete(m.ended, of)
+		}
+		if _, stays := next.(*job.Run); stays {
+			break
+		}
+		if delete(m.runs[of], id); len(m.runs[of]) == 0 {
+			delete(m.runs, of)
+		}
+	}
+	switch v := next.(type) {
+	case *job.Delayed:
+		if m.delayed[of] == nil {
+			m.delayed[of] = new(delayed.Runs)
+		}
+		m.delayed[of].Put(v)
+	case *job.Run:
+		if v.State.Terminal() {
+			delete(m.ended, of)
+		}
+		if m.runs[of] == nil {
+			m.runs[of] = make(map[string]*job.Run)
+		}
+		m.runs[of][id] = v
 	}
 }

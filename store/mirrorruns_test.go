@@ -109,11 +109,11 @@ func compareReads(t *testing.T, m *Mirror, want map[string]*job.Run, random *ran
 	}
 	of := slices.DeleteFunc(slices.Clone(all), func(r *job.Run) bool { return r.Job != "a" })
 	slices.SortFunc(of, newestSlot)
-	if diff := difference(of, m.Runs("a", nil)); diff != "" && len(of) > 0 {
+	if diff := difference(of, m.Runs("a", Always, nil)); diff != "" && len(of) > 0 {
 		t.Fatalf("Runs differs (-want +got):\n%s", diff)
 	}
 	n := 1 + random.IntN(30)
-	if diff := difference(accepted[:min(n, len(accepted))], m.FirstRuns("", n, byName, accept)); diff != "" && len(accepted) > 0 {
+	if diff := difference(accepted[:min(n, len(accepted))], m.FirstRuns("", n, Always, byName, accept)); diff != "" && len(accepted) > 0 {
 		t.Fatalf("the first %d runs differ (-want +got):\n%s", n, diff)
 	}
 	counts := newTally()

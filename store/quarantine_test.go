@@ -65,8 +65,8 @@ func TestUnreadableRecordsAreQuarantined(t *testing.T) {
 	if bad := m.Quarantine(); len(bad) != 0 {
 		t.Errorf("after deletion: %v", bad)
 	}
-	if len(m.runs) != 0 {
-		t.Errorf("the index of runs still has %v", m.runs)
+	if len(m.runs)+len(m.delayed) != 0 {
+		t.Errorf("the indexes of runs still have %v and %v", m.runs, m.delayed)
 	}
 }
 

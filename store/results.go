@@ -69,13 +69,9 @@ func (m *Mirror) result(name string, paused bool) (r JobResult, ok bool) {
 // endedLocked reads the runs of a job that have ended. There may be thousands.
 func (m *Mirror) endedLocked(name string) (sum ended) {
 	var failed []time.Time
-	for id, ended := range m.runs[name] {
-		if !ended { // a job may have a million runs that wait
-			continue
-		}
-		run, readable := m.records[KindRuns][name+"/"+id].value.(*job.Run)
+	for _, run := range m.runs[name] {
 		switch {
-		case !readable, run.Kind == job.KindCopy: // the run on every worker counts for its copies
+		case !run.State.Terminal(), run.Kind == job.KindCopy: // the run on every worker counts for its copies
 		case run.State == job.Succeeded:
 			sum.success = job.Later(sum.success, run.Finished)
 		case run.State == job.Failed, run.State == job.TimedOut, run.State == job.Lost:
@@ -88,23 +84,4 @@ func (m *Mirror) endedLocked(name string) (sum ended) {
 		}
 	}
 	return sum
-}
-
-// hasEnded reports whether a record is one of a run that has ended.
-func hasEnded(value any) bool {
-	r, ok := value.(*job.Run)
-	return ok && r.State.Terminal()
-}
-
-// indexRunLocked adds a run to the index of runs by job, or notes that it has ended, or that it goes on.
-func (m *Mirror) indexRunLocked(name string, ended bool) {
-	of, id, err := job.ParseRunName(name)
-	if err != nil {
-		return
-	}
-	if m.runs[of] == nil {
-		m.runs[of] = make(map[string]bool)
-	}
-	m.runs[of][id] = ended
-	delete(m.ended, of)
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/binary"
 	"encoding/json"
+	"math"
 	"time"
 )
 
@@ -91,6 +92,14 @@ func (d *Delayed) Due() time.Time {
 	return nanos(d.due)
 }
 
+// DueNanos returns Instant of Run.Due.
+func (d *Delayed) DueNanos() int64 {
+	if d.whole != nil {
+		return Instant(d.whole.Due)
+	}
+	return d.due
+}
+
 // Rev returns Run.Rev.
 func (d *Delayed) Rev() int64 {
 	if d.whole != nil {
@@ -98,6 +107,18 @@ func (d *Delayed) Rev() int64 {
 	}
 	t := packed(d.text)
 	return t.number()
+}
+
+// Instant returns t in nanoseconds since 1970. Times that int64 cannot hold come as the nearest one that it can.
+func Instant(t time.Time) int64 {
+	const most = math.MaxInt64/int64(time.Second) - 1
+	switch s := t.Unix(); {
+	case s > most:
+		return math.MaxInt64
+	case s < -most:
+		return math.MinInt64
+	}
+	return t.UnixNano()
 }
 
 func nanos(n int64) time.Time { return time.Unix(0, n).UTC() }

@@ -1,5 +1,7 @@
 package keyed
 
+import "iter"
+
 // Heap returns its values in the order of their keys. Values with equal keys come in any order. The zero value is empty. A Heap is
 // not safe for concurrent use.
 type Heap[T any] struct{ items []item[T] }
@@ -71,4 +73,24 @@ func (h *Heap[T]) down(x item[T]) {
 		i = child
 	}
 	h.items[i] = x
+}
+
+// Ascending returns the values in the order of their keys, and leaves them in the heap, which must not change meanwhile. To visit the
+// first n values takes n·log n steps, however long the heap is.
+func (h *Heap[T]) Ascending() iter.Seq2[int64, T] {
+	return func(yield func(int64, T) bool) {
+		var next Heap[int] // indices of values whose parents were visited
+		if len(h.items) > 0 {
+			next.Push(h.items[0].key, 0)
+		}
+		for next.Len() > 0 {
+			key, i := next.Pop()
+			if !yield(key, h.items[i].value) {
+				return
+			}
+			for child := 2*i + 1; child <= 2*i+2 && child < len(h.items); child++ {
+				next.Push(h.items[child].key, child)
+			}
+		}
+	}
 }

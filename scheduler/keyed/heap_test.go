@@ -25,6 +25,15 @@ func TestValuesComeInTheOrderOfTheirKeys(t *testing.T) {
 				slices.Sort(want)
 				continue
 			}
+			var ascending []int64
+			for key := range h.Ascending() {
+				if ascending = append(ascending, key); len(ascending) == 20 {
+					break
+				}
+			}
+			if !slices.Equal(ascending, want[:min(20, len(want))]) {
+				t.Fatalf("the first keys are %v, want %v", ascending, want)
+			}
 			least, _ := h.Min()
 			key, value := h.Pop()
 			if least != key || key != want[0] || value != -key {

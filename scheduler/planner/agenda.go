@@ -19,7 +19,7 @@ func (p *Planner) markDirty(j *jobState) {
 
 // wakeAt schedules j for at, or earlier if it already has an earlier timer.
 func (p *Planner) wakeAt(j *jobState, at time.Time) {
-	if j.timer == 0 || instant(at) < j.wake {
+	if j.timer == 0 || job.Instant(at) < j.wake {
 		p.timers.set(j, at)
 	}
 }
@@ -98,8 +98,8 @@ func (j *jobState) dueSince(now time.Time) int64 {
 			break
 		}
 		if r.State == job.Pending {
-			return instant(r.Due)
+			return job.Instant(r.Due)
 		}
 	}
-	return min(j.wake, instant(now))
+	return min(j.wake, job.Instant(now))
 }

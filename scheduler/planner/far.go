@@ -4,75 +4,46 @@ import (
 	"math"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/delayed"
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/scheduler/keyed"
 )
 
 // farAhead is from when on a delayed run is far in the future. No decision needs a run so early.
 const farAhead = 5 * time.Minute
 
-// farRuns holds the delayed runs of a job that are far in the future. Decisions do not visit them, so their cost does not depend on
-// how many there are. There may be a million, so each takes little memory, and shares it with the mirror.
-type farRuns struct {
-	byID map[string]*job.Delayed
-	heap keyed.Heap[*job.Delayed] // by due time; also has runs that are no longer in byID
-}
-
 // isFar reports whether a due time is far in the future.
 func isFar(due, now time.Time) bool { return due.After(now.Add(farAhead)) }
-
-// get returns the run of that id; nil if it is not there.
-func (f *farRuns) get(id string) *job.Delayed {
-	if f == nil {
-		return nil
-	}
-	return f.byID[id]
-}
 
 // putFar adds a run that is far in the future. The job must have no live run of the same id.
 func (s *liveRuns) putFar(d *job.Delayed) {
 	if s.far == nil {
-		s.far = &farRuns{byID: make(map[string]*job.Delayed, 1)}
+		s.far = new(delayed.Runs)
 	}
-	s.far.byID[d.ID()] = d
-	s.far.heap.Push(instant(d.Due()), d)
+	s.far.Put(d)
 }
 
-// removeFar removes the run of that id, if it is far in the future. It may stay in the heap until its time.
+// removeFar removes the run of that id, if it is far in the future.
 func (s *liveRuns) removeFar(id string) {
-	f := s.far
-	if f.get(id) == nil {
+	if s.far == nil {
 		return
 	}
-	if delete(f.byID, id); len(f.byID) == 0 {
+	if s.far.Remove(id); s.far.Len() == 0 {
 		s.far = nil
-		return
-	}
-	if f.heap.Len() <= 2*len(f.byID)+fewRuns {
-		return
-	}
-	f.heap = keyed.Heap[*job.Delayed]{}
-	f.heap.Grow(len(f.byID))
-	for _, d := range f.byID {
-		f.heap.Push(instant(d.Due()), d)
 	}
 }
 
 // approach moves up to most runs that come due by until to the runs that decisions visit.
 func (s *liveRuns) approach(until int64, most int, now time.Time) {
-	for s.far != nil && most > 0 {
-		if at, _ := s.far.heap.Min(); at > until {
-			return
+	var near []*job.Delayed
+	for at, d := range s.far.Ascending() {
+		if at > until || len(near) >= most {
+			break
 		}
-		_, d := s.far.heap.Pop()
-		if s.far.byID[d.ID()] != d {
-			continue
-		}
-		if delete(s.far.byID, d.ID()); len(s.far.byID) == 0 {
-			s.far = nil
-		}
+		near = append(near, d)
+	}
+	for _, d := range near {
+		s.removeFar(d.ID())
 		s.insert(newLiveRun(nil, d.Run(), now))
-		most--
 	}
 }
 
@@ -82,7 +53,7 @@ func (p *Planner) applyFar(j *jobState, d *job.Delayed, rev int64, now time.Time
 	if !isFar(d.Due(), now) || j.live.byID[d.ID()] != nil || j.ended.get(d.ID()) != nil {
 		return false
 	}
-	if was := j.live.far.get(d.ID()); was != nil {
+	if was := j.live.far.Get(d.ID()); was != nil {
 		if rev <= was.Rev() {
 			return true
 		}
@@ -107,9 +78,8 @@ func (p *Planner) approach(j *jobState, now time.Time) {
 		j.live.approach(math.MaxInt64, orphansAtATime-len(j.live.order), now)
 		return
 	}
-	j.live.approach(instant(now.Add(farAhead)), math.MaxInt, now)
-	if far := j.live.far; far != nil {
-		at, _ := far.heap.Min()
+	j.live.approach(job.Instant(now.Add(farAhead)), math.MaxInt, now)
+	if at, ok := j.live.far.First(); ok {
 		p.wakeAt(j, time.Unix(0, at).Add(-farAhead/2)) // several runs at a time
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/delayed"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -12,7 +13,7 @@ import (
 type liveRuns struct {
 	byID  map[string]*liveRun // without those in far; nil until there is one
 	order []*liveRun          // the same, by due time
-	far   *farRuns            // nil: there are none
+	far   *delayed.Runs       // far in the future: decisions do not visit them. nil: there are none
 	begun int                 // how many of them have begun
 	bound int                 // how many of them only one worker may execute
 }
@@ -105,7 +106,7 @@ func (s *liveRuns) none() bool { return len(s.byID) == 0 && s.far == nil }
 
 // find returns the run of that id, nil if it is not there.
 func (s *liveRuns) find(id string) *liveRun {
-	if d := s.far.get(id); d != nil {
+	if d := s.far.Get(id); d != nil {
 		return &liveRun{Run: d.Run()}
 	}
 	return s.byID[id]

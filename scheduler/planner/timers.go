@@ -1,24 +1,11 @@
 package planner
 
 import (
-	"math"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/keyed"
 )
-
-// instant returns t in nanoseconds since 1970. Times that int64 cannot hold come as the nearest one that it can.
-func instant(t time.Time) int64 {
-	const most = math.MaxInt64/int64(time.Second) - 1
-	switch s := t.Unix(); {
-	case s > most:
-		return math.MaxInt64
-	case s < -most:
-		return math.MinInt64
-	}
-	return t.UnixNano()
-}
 
 // timers is a heap of jobs by the time of their next decision. A job is in it at most once. Its position is in jobState.timer,
 // counted from 1. The times are in the heap itself, so that an operation reads few jobs.
@@ -44,7 +31,7 @@ func (t *timers) set(j *jobState, at time.Time) {
 		}
 		return
 	}
-	j.wake = instant(at)
+	j.wake = job.Instant(at)
 	if j.timer == 0 {
 		t.heap = append(t.heap, timer{})
 		j.timer = int32(len(t.heap))
@@ -54,7 +41,7 @@ func (t *timers) set(j *jobState, at time.Time) {
 
 // due removes and returns a job whose timer has expired, or nil if there is none.
 func (t *timers) due(now time.Time) *jobState {
-	if len(t.heap) == 0 || t.heap[0].at > instant(now) {
+	if len(t.heap) == 0 || t.heap[0].at > job.Instant(now) {
 		return nil
 	}
 	j := t.heap[0].job
@@ -116,7 +103,7 @@ type earlyRuns struct{ heap keyed.Heap[*liveRun] }
 
 func (e *earlyRuns) put(r *liveRun) {
 	r.inEarly = true
-	e.heap.Push(instant(r.Due), r)
+	e.heap.Push(job.Instant(r.Due), r)
 }
 
 // remove removes r and reports whether it was there.
@@ -150,7 +137,7 @@ type armingRun struct {
 
 func (a *armingRuns) put(j *jobState, r *job.Run) {
 	j.arming = r
-	a.heap.Push(instant(r.Due), armingRun{j, r})
+	a.heap.Push(job.Instant(r.Due), armingRun{j, r})
 }
 
 // remove removes r and reports whether it was there.

@@ -104,7 +104,7 @@ func (p *Planner) countAssigned(j *jobState, r *liveRun, n int, now time.Time) {
 
 // countDue counts the runs that were armed ahead and have come due as due runs.
 func (p *Planner) countDue(now time.Time) {
-	at := instant(now)
+	at := job.Instant(now)
 	for r := p.early.due(at); r != nil; r = p.early.due(at) {
 		add(p.worker(r.Worker).early, r.Session, -1)
 	}

@@ -3,7 +3,7 @@ package arch
 // cmdRules is libraryRules for the packages of the program.
 var cmdRules = map[string]rule{
 	// The parts of a process. Each declares the interfaces that it uses; only cmd/rota/node knows all of them.
-	"cmd/rota/internal/activity":   {own: []string{"scheduler/job", "scheduler/policy", "scheduler/schedule"}},
+	"cmd/rota/internal/activity":   {own: []string{"scheduler/delayed", "scheduler/job", "scheduler/policy", "scheduler/schedule"}},
 	"cmd/rota/internal/atomicfile": {},
 	"cmd/rota/internal/failure":    {},
 	"cmd/rota/internal/authn": {

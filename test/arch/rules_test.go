@@ -3,13 +3,15 @@ package arch
 // libraryRules has one row for each package outside cmd. A package imports only the packages of its row and the standard library.
 var libraryRules = map[string]rule{
 	// The packages of the domain. They do no I/O.
-	"scheduler/job":       {},
-	"scheduler/suggest":   {},
-	"scheduler/keyed":     {},
-	"scheduler/schedule":  {external: []string{"github.com/netresearch/go-cron"}},
-	"scheduler/policy":    {own: []string{"scheduler/job", "scheduler/schedule"}},
-	"scheduler/workflow":  {own: []string{"scheduler/job"}},
-	"scheduler/planner":   {own: []string{"scheduler/job", "scheduler/keyed", "scheduler/schedule", "scheduler/policy", "scheduler/workflow"}},
+	"scheduler/job":      {},
+	"scheduler/suggest":  {},
+	"scheduler/keyed":    {},
+	"scheduler/delayed":  {own: []string{"scheduler/job", "scheduler/keyed"}},
+	"scheduler/schedule": {external: []string{"github.com/netresearch/go-cron"}},
+	"scheduler/policy":   {own: []string{"scheduler/job", "scheduler/schedule"}},
+	"scheduler/workflow": {own: []string{"scheduler/job"}},
+	"scheduler/planner": {own: []string{"scheduler/job", "scheduler/delayed", "scheduler/keyed", "scheduler/schedule", "scheduler/policy",
+		"scheduler/workflow"}},
 	"scheduler/explain":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
 	"scheduler/verify":    {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
 	"scheduler/notify":    {own: []string{"scheduler/budget", "scheduler/job", "scheduler/policy"}},
@@ -68,7 +70,7 @@ var libraryRules = map[string]rule{
 	},
 	"store": {
 		// Of election: Term, its errors, and leases for presences. Of auth: the records of sessions.
-		own: []string{"scheduler/job", "scheduler/api/auth", "election"},
+		own: []string{"scheduler/delayed", "scheduler/job", "scheduler/api/auth", "election"},
 		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "google.golang.org/grpc/...", "github.com/hashicorp/go-hclog",
 			"github.com/oklog/ulid/v2"}, // for the ids of audit records
 	},

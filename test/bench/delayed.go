@@ -200,7 +200,8 @@ func (b *postponed) put(ctx context.Context, conn *clientv3.Client, from, to int
 // read asks a replica what people and programs ask.
 func (b *postponed) read(ctx context.Context, p *process) error {
 	for _, path := range []string{
-		"/v1/cluster", "/v1/runs", "/v1/runs?state=pending&limit=1000", "/v1/workers", "/v1/overview", "/v1/timeline", "/metrics",
+		"/", "/jobs", "/jobs/" + jobPrefix + "0", "/v1/cluster", "/v1/runs", "/v1/runs?state=pending&limit=1000", "/v1/workers",
+		"/v1/overview", "/v1/timeline", "/metrics",
 	} {
 		began := time.Now()
 		if err := p.await(ctx, path); err != nil {

@@ -15,9 +15,11 @@ import (
 )
 
 // How much garbage may accumulate between two collections. A process with little live memory may grow by the spare. Without this,
-// it would spend a third of its time on collections under load. A process with much live memory may grow by half.
+// it would spend a third of its time on collections under load. The spare of a process with much live memory shrinks, so that a
+// million delayed runs fit into a gibibyte. But each process may grow by half.
 const (
 	mostSpare   = 384 << 20 // bytes
+	muchMemory  = 768 << 20 // bytes of live memory and spare
 	spareShare  = 8         // the spare is at most 1/spareShare of the memory limit
 	leastGrowth = 50        // percent of the live memory
 	mostGrowth  = 400
@@ -81,6 +83,7 @@ func (e *exertion) over(allocated uint64) bool {
 // growth returns by how many percent the heap may grow until the next collection.
 func growth(live, spare uint64) int {
 	live = max(live, 4<<20) // the minimum heap of the Go runtime
+	spare = min(spare, muchMemory-min(live, muchMemory))
 	return int(min(max(100*spare/live, leastGrowth), mostGrowth))
 }
 

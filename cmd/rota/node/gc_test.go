@@ -6,7 +6,7 @@ import (
 )
 
 func TestGrowthIsBounded(t *testing.T) {
-	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 96 << 20: 400, 384 << 20: 100, 512 << 20: 75, 8 << 30: 50} {
+	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 96 << 20: 400, 384 << 20: 100, 448 << 20: 71, 512 << 20: 50, 8 << 30: 50} {
 		if got := growth(live, mostSpare); got != want {
 			t.Errorf("growth(%d MiB) = %d, want %d", live>>20, got, want)
 		}

@@ -12,6 +12,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -128,5 +129,35 @@ func TestPagesStaySmall(t *testing.T) {
 		if fastest > maxPageTime && !raceEnabled {
 			t.Errorf("%s takes %v, want at most %v", path, fastest, maxPageTime)
 		}
+	}
+}
+
+// TestActiveRunsAreNamedUpToABound submits more delayed runs than a job names. Those that are due first are named.
+func TestActiveRunsAreNamedUpToABound(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	r.put(t, "mail", job.Spec{Shell: "true"})
+	const runs = api.MaxActive + 20
+	for i := range runs {
+		req := api.RunRequest{Key: fmt.Sprint(i), In: fmt.Sprintf("%dm", 60+(i*7)%runs)}
+		if _, _, err := r.Submit(t.Context(), "mail", req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, err := r.Job(t.Context(), "mail")
+	if err != nil || len(v.Active) != api.MaxActive || v.ActiveRuns != runs {
+		t.Fatalf("got %d names, %d runs, %v, want %d and %d", len(v.Active), v.ActiveRuns, err, api.MaxActive, runs)
+	}
+	var last time.Time
+	for _, ref := range v.Active {
+		run, err := r.Run(t.Context(), ref)
+		if err != nil || run.Due.Before(last) {
+			t.Fatalf("run %s is due at %v, after one at %v, %v", ref, run.Due, last, err)
+		}
+		last = run.Due
+	}
+	if limit := time.Now().Add((60 + api.MaxActive) * time.Minute); last.After(limit) {
+		t.Errorf("the last named run is due at %v: it is not one of the first %d", last, api.MaxActive)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/delayed"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
@@ -59,8 +60,8 @@ type Job struct {
 
 	When *schedule.Schedule // of the definition; nil: it has no slots of its own, or they cannot be read
 
-	pending map[string]*job.Run     // runs that have not begun, without those in delayed; nil: none
-	delayed map[string]*job.Delayed // runs that wait for their time; nil: none
+	pending map[string]*job.Run // runs that have not begun, without those in delayed; nil: none
+	delayed *delayed.Runs       // runs that wait for their time; nil: none
 }
 
 // Waits reports whether a run of the job is due at now and has not begun.
@@ -70,12 +71,8 @@ func (j *Job) Waits(now time.Time) bool {
 			return true
 		}
 	}
-	for _, r := range j.delayed {
-		if !r.Due().After(now) {
-			return true
-		}
-	}
-	return false
+	due, ok := j.delayed.First()
+	return ok && due <= job.Instant(now)
 }
 
 // Minute counts the runs that ended in one minute.
@@ -119,8 +116,9 @@ func (a *Activity) apply(list []job.Change) {
 			owner = c.Name
 			a.setJobLocked(c)
 		case job.RecordRun:
-			owner, _, _ = job.ParseRunName(c.Name)
-			a.setRunLocked(owner, c)
+			var id string
+			owner, id, _ = job.ParseRunName(c.Name)
+			a.setRunLocked(owner, id, c)
 		case job.RecordCursor:
 			a.setCursorLocked(c)
 			continue // the next slot of a job changes together with a run
@@ -187,10 +185,10 @@ func (a *Activity) setCursorLocked(c job.Change) {
 	}
 }
 
-func (a *Activity) setRunLocked(owner string, c job.Change) {
+func (a *Activity) setRunLocked(owner, id string, c job.Change) {
 	j := a.jobLocked(owner)
-	if j.delayed[c.Name] != nil {
-		delete(j.delayed, c.Name)
+	if j.delayed.Get(id) != nil {
+		j.delayed.Remove(id)
 		j.Active--
 	}
 	if old := a.active[c.Name]; old != nil {
@@ -203,9 +201,9 @@ func (a *Activity) setRunLocked(owner string, c job.Change) {
 	}
 	if d, ok := c.Value.(*job.Delayed); ok {
 		if j.delayed == nil {
-			j.delayed = make(map[string]*job.Delayed, 1)
+			j.delayed = new(delayed.Runs)
 		}
-		j.delayed[c.Name] = d
+		j.delayed.Put(d)
 		j.Active++
 		return
 	}

@@ -51,12 +51,12 @@ func (a *Activity) Active(now time.Time, see func(*job.Run), later func(job stri
 	}
 	scratch := new(job.Run)
 	for name, j := range a.jobs {
-		n := 0
-		for _, d := range j.delayed {
-			if d.Due().After(now) {
-				n++
-				continue
+		n := j.delayed.Len()
+		for at, d := range j.delayed.Ascending() {
+			if at > job.Instant(now) {
+				break
 			}
+			n--
 			d.Read(scratch)
 			see(scratch)
 		}

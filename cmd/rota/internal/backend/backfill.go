@@ -160,7 +160,7 @@ func (b *Backend) dryRun(o *job.Backfill, j *job.Job, when *schedule.Schedule) a
 		}
 	}
 	v.Unknown = max(0, v.Slots-o.Total-v.Open)
-	b.mirror.Runs(o.Job, func(r *job.Run) bool {
+	b.mirror.Runs(o.Job, time.Time{}, func(r *job.Run) bool {
 		inRange := job.SlotRange{From: o.From, To: o.To}.Holds(r.Slot) && r.ID == job.SlotID(r.Slot)
 		if inRange && !holds(o.Ranges, r.Slot) && v.Unknown > 0 {
 			v.Recorded, v.Unknown = v.Recorded+1, v.Unknown-1
@@ -235,7 +235,7 @@ func (b *Backend) backfillView(o *job.Backfill) api.BackfillView {
 	all := job.SlotRange{From: o.From, To: o.To}
 	active := make(map[string]bool) // by slot
 	for _, name := range append([]string{o.Job}, o.Steps...) {
-		b.mirror.Runs(name, func(r *job.Run) bool {
+		b.mirror.Runs(name, time.Time{}, func(r *job.Run) bool {
 			switch {
 			case r.Kind != job.KindBackfill || !all.Holds(r.Slot):
 			case !r.State.Terminal():

@@ -84,7 +84,7 @@ func occurs(j *activity.Job, from, until, now time.Time) bool {
 func (b *Backend) addRuns(row *api.GanttRow, from, until, now time.Time) {
 	row.Counts = map[job.State]int{}
 	all := 0
-	runs := b.mirror.FirstRuns(row.Job, ganttRuns, api.CompareRuns, func(r *job.Run) bool {
+	runs := b.mirror.FirstRuns(row.Job, ganttRuns, until, api.CompareRuns, func(r *job.Run) bool {
 		begin, end := r.Started, r.Finished
 		switch {
 		case begin.IsZero() && r.State.Terminal():

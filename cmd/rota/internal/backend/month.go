@@ -35,7 +35,7 @@ func (b *Backend) Month(_ context.Context, name string, year int, month time.Mon
 	}
 	v := api.MonthView{Job: name, Month: fmt.Sprintf("%04d-%02d", year, month), Zone: zone.String()}
 	counts := map[string]map[job.State]int{}
-	b.mirror.Runs(name, func(r *job.Run) bool {
+	b.mirror.Runs(name, time.Time{}, func(r *job.Run) bool {
 		if r.Kind == job.KindScheduled || r.Kind == job.KindBackfill {
 			date := r.Slot.In(zone).Format(time.DateOnly)
 			if counts[date] == nil {

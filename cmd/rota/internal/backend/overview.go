@@ -234,7 +234,7 @@ func (b *Backend) recent(name string, n int, now time.Time) (list []api.RecentRu
 		return nil
 	}
 	due := func(r *job.Run) bool { return !r.WaitsSince().After(now) || r.State == job.Running }
-	for _, r := range b.mirror.FirstRuns(name, n, api.CompareRuns, due) {
+	for _, r := range b.mirror.FirstRuns(name, n, now, api.CompareRuns, due) {
 		v := api.RecentRun{ID: r.ID, State: r.State, Slot: r.Slot, Late: r.Late, Reason: r.Reason}
 		if r.Late && r.Attempt == 1 && !r.Started.IsZero() {
 			v.LateBy = r.Started.Sub(r.Slot).Seconds()

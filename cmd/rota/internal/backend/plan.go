@@ -79,13 +79,15 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	if f.Events, err = b.store.Events(ctx, name, explainEvents); err != nil {
 		return api.ExplainView{}, storeError(err)
 	}
-	f.Active = b.mirror.Runs(name, func(r *job.Run) bool { return r.Active(f.Now) })
+	f.Active = b.mirror.Runs(name, f.Now, func(r *job.Run) bool { return r.Active(f.Now) })
 	if leader := b.leader(ctx); leader != nil {
 		f.Leader = leader.Node
 	}
 	if f.Run = r; r != nil {
 		f.Copies = b.copiesOf(r)
-		f.Before = b.mirror.Runs(name, func(o *job.Run) bool { return o.Slot.Before(r.Slot) && (o.State.Terminal() || o.Active(f.Now)) })
+		f.Before = b.mirror.Runs(name, f.Now, func(o *job.Run) bool {
+			return o.Slot.Before(r.Slot) && (o.State.Terminal() || o.Active(f.Now))
+		})
 	}
 	a := explain.Explain(f, at)
 	if a.Verdict == explain.Unknown {
@@ -106,7 +108,7 @@ func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedul
 	slot, ok := explain.Slot(when, at)
 	if !ok {
 		minute := at.Truncate(time.Minute)
-		earlier := b.mirror.Runs(name, func(r *job.Run) bool {
+		earlier := b.mirror.Runs(name, time.Time{}, func(r *job.Run) bool {
 			return (r.Kind == job.KindScheduled || r.Kind == job.KindBackfill) && r.Slot.Truncate(time.Minute).Equal(minute)
 		})
 		if len(earlier) == 0 {

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,7 +163,7 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 		v.Next = &next
 	}
 	now := b.cfg.Now()
-	active := b.mirror.FirstRuns(j.Name, api.MaxActive, compareActive, func(r *job.Run) bool {
+	active := b.mirror.FirstRuns(j.Name, api.MaxActive, time.Time{}, api.CompareRuns, func(r *job.Run) bool {
 		switch {
 		case !r.State.Terminal():
 			v.ActiveRuns++
@@ -180,22 +179,12 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 	for _, r := range active {
 		v.Active = append(v.Active, r.Name())
 	}
-	return v
-}
-
-// compareActive puts delayed runs that wait for their time last, in the order of their times, and the newest slot first.
-func compareActive(x, y *job.Run) int {
-	waits := func(r *job.Run) bool { return r.Reason == job.ReasonNotYet }
-	switch {
-	case waits(x) != waits(y):
-		if waits(x) {
-			return 1
-		}
-		return -1
-	case waits(x):
-		return cmp.Or(x.Due.Compare(y.Due), cmp.Compare(x.ID, y.ID))
+	ids, all := b.mirror.FirstDelayed(j.Name, api.MaxActive-len(active))
+	for _, id := range ids {
+		v.Active = append(v.Active, j.Name+"/"+id)
 	}
-	return cmp.Or(y.Slot.Compare(x.Slot), cmp.Compare(x.ID, y.ID))
+	v.ActiveRuns += all
+	return v
 }
 
 // words returns the schedule of a job in words. For a step it names the parents. "" means that the job runs on request.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
 )
 
 // Runs returns the runs that q selects, the newest slot first.
@@ -14,14 +15,13 @@ func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error)
 	}
 	accept := q.Includes
 	if q.Visible != nil {
-		// Shows reads the mirror, so it must not run while the mirror is locked.
-		shown := make(map[string]bool)
+		shown := make(map[string]bool) // by job: a job may have a million runs
 		for _, name := range b.jobsOf(q) {
 			shown[name] = q.Shows(name)
 		}
 		accept = func(r *job.Run) bool { return shown[r.Job] && q.Includes(r) }
 	}
-	runs := b.mirror.FirstRuns(q.Job, q.Limit, api.CompareRuns, accept)
+	runs := b.mirror.FirstRuns(q.Job, q.Limit, store.Always, api.CompareRuns, accept)
 	views := make([]api.RunView, 0, len(runs))
 	for _, r := range runs {
 		views = append(views, api.NewRunView(*r))

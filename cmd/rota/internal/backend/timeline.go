@@ -9,6 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
+	"github.com/rota-scheduler/rota/store"
 )
 
 // Timeline returns what happened from an instant on; with ranges, only the ranges of slots without runs.
@@ -73,7 +74,7 @@ func onlySubmitted(r *job.Run) bool {
 func (b *Backend) submitted(since time.Time) (runs []*job.Run) {
 	latest := func(x, y *job.Run) int { return y.Created.Compare(x.Created) }
 	for _, name := range b.mirror.JobsOfRuns() {
-		runs = append(runs, b.mirror.FirstRuns(name, api.MaxEntries, latest, func(r *job.Run) bool {
+		runs = append(runs, b.mirror.FirstRuns(name, api.MaxEntries, store.Always, latest, func(r *job.Run) bool {
 			return onlySubmitted(r) && !r.Created.Before(since) && timeline.Tells(r)
 		})...)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
 )
 
 // WorkflowRuns returns the latest slots and ids of the workflow of a job, with the runs of all its jobs.
@@ -20,7 +21,7 @@ func (b *Backend) WorkflowRuns(_ context.Context, name string, limit int) (api.W
 	v := api.WorkflowRunsView{Job: name, Steps: b.graph(name).Workflow(name)}
 	now, rows := b.cfg.Now(), map[string]*api.WorkflowRunView{}
 	for _, step := range v.Steps {
-		b.mirror.Runs(step, func(r *job.Run) bool {
+		b.mirror.Runs(step, store.Always, func(r *job.Run) bool {
 			if !r.State.Terminal() && r.Attempt == 0 && r.Slot.After(now) {
 				return false // armed ahead, or submitted for later
 			}

@@ -124,13 +124,13 @@ func (s *sender) open(ctx context.Context, at int64) bool {
 	}
 	for name := range jobs {
 		if j, ok := s.Mirror.Job(name); ok && j.Spec.Reports() {
-			s.book.Open(j, s.Mirror.NotifyState(name), s.Mirror.Runs(name, mayHaveNotice), events[name])
+			s.book.Open(j, s.Mirror.NotifyState(name), s.Mirror.Runs(name, time.Time{}, mayHaveNotice), events[name])
 		}
 	}
 	return true
 }
 
-// mayHaveNotice reports whether a notice about a run may be open. A run that has not begun has none, and a million may wait.
+// mayHaveNotice reports whether a notice about a run may be open. A run that has not begun has none.
 func mayHaveNotice(r *job.Run) bool { return r.State != job.Pending || len(r.Attempts) > 0 }
 
 // post sends a notice to each of its notifiers.
