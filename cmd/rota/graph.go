@@ -126,6 +126,9 @@ func writeWorkflows(p *page, views []api.WorkflowView) {
 			rows = append(rows, row)
 		}
 		p.table(rows)
+		if v.ID != "" && !slices.ContainsFunc(v.Steps, func(s api.StepView) bool { return s.Ref != "" }) {
+			p.line("None of these jobs has a run %s: `rota explain JOB SLOT` says why a slot did not run", printable(v.ID))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -70,5 +71,10 @@ backup     -               failed    backup/m1   exit code 1
 		if c.write(&page{out: &out}, views); out.String() != c.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", name, out.String(), c.want)
 		}
+	}
+	var out bytes.Buffer
+	views[0].ID, views[0].Steps = "m2", []api.StepView{{Job: "backup"}}
+	if writeWorkflows(&page{out: &out}, views); !strings.Contains(out.String(), "has a run m2") {
+		t.Errorf("no line says that there is no run: %s", out.String())
 	}
 }
