@@ -103,6 +103,8 @@ func (in *Intake) attempt(ctx context.Context, r job.Run, behind []job.Run, ps [
 		return r, false, nil
 	case !errors.Is(err, job.ErrConflict):
 		return r, false, fmt.Errorf("write run %s: %w", r.Name(), err)
+	case out.found[w.probe[0]] == nil && in.taken(out, behind) != "":
+		return job.Run{}, false, fmt.Errorf("run %s exists already: %w", in.taken(out, behind), err)
 	case out.found[w.probe[0]] == nil: // a gate has changed
 		return r, true, in.mirror.WaitFor(ctx, out.foundAt)
 	}
@@ -110,6 +112,16 @@ func (in *Intake) attempt(ctx context.Context, r job.Run, behind []job.Run, ps [
 		return *there, false, err
 	}
 	return job.Run{}, false, err
+}
+
+// taken returns the name of a step that a refused write found; "" if it found none.
+func (in *Intake) taken(out *written, behind []job.Run) string {
+	for i := range behind {
+		if out.found[in.store.keys.run(behind[i].Job, behind[i].ID)] != nil {
+			return behind[i].Name()
+		}
+	}
+	return ""
 }
 
 // closeGate creates the key of a gate, and waits until the mirror shows it or what another process wrote.

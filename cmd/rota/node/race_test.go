@@ -127,4 +127,15 @@ func TestAKeyOfARunIsNoKeyOfItsWorkflow(t *testing.T) {
 	if v, created, err := submit("whole", true); err != nil || created || v.Ref != first.Ref {
 		t.Errorf("repeated: got run %s, created %t, %v, want %s", v.Ref, created, err, first.Ref)
 	}
+	step, _, err := r.Submit(t.Context(), "report", api.RunRequest{Key: "step"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := r.node.store.Counts().Transactions
+	if _, _, err := submit("step", true); err == nil || !strings.Contains(err.Error(), step.Ref) {
+		t.Errorf("a step with the key ran before: got %v, want a refusal that names run %s", err, step.Ref)
+	}
+	if sent := r.node.store.Counts().Transactions - before; sent > 100 {
+		t.Errorf("the refusal took %d transactions", sent)
+	}
 }
