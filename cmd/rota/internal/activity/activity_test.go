@@ -29,12 +29,12 @@ func TestCountsFailuresInARow(t *testing.T) {
 		run(3, "backup", "2", job.Skipped, now.Add(-2*time.Minute)),
 		run(4, "backup", "3", job.TimedOut, now.Add(-time.Minute)),
 	})
-	j, _ := a.Job("backup")
+	j := stateOf(t, a, "backup")
 	if j.Failed != 2 || !j.Since.Equal(now.Add(-3*time.Minute)) || j.Last.ID != "3" {
 		t.Errorf("got %d failures since %v, last %s, want 2 since the first, last 3", j.Failed, j.Since, j.Last.ID)
 	}
 	a.Apply([]job.Change{run(5, "backup", "4", job.Succeeded, now)})
-	if j, _ := a.Job("backup"); j.Failed != 0 {
+	if j := stateOf(t, a, "backup"); j.Failed != 0 {
 		t.Errorf("after a success: got %d failures in a row, want 0", j.Failed)
 	}
 }
@@ -61,16 +61,16 @@ func TestCountsMinutes(t *testing.T) {
 func TestFollowsActiveRuns(t *testing.T) {
 	a := New()
 	a.Apply([]job.Change{definition(1, "backup"), run(2, "backup", "1", job.Pending, now)})
-	j, _ := a.Job("backup")
+	j := stateOf(t, a, "backup")
 	if !j.Waits(now) || j.Waits(now.Add(-time.Second)) {
 		t.Error("a pending run must wait from its time on")
 	}
 	a.Apply([]job.Change{run(3, "backup", "1", job.Running, time.Time{})})
-	if j, _ := a.Job("backup"); j.Busy != 1 || j.Active != 1 || j.Waits(now) {
+	if j := stateOf(t, a, "backup"); j.Busy != 1 || j.Active != 1 || j.Waits(now) {
 		t.Errorf("running: got busy %d, active %d, waits %v, want 1, 1, false", j.Busy, j.Active, j.Waits(now))
 	}
 	a.Apply([]job.Change{{Kind: job.RecordRun, Name: "backup/1", Rev: 4}, {Kind: job.RecordJob, Name: "backup", Rev: 5}})
-	if _, known := a.Job("backup"); known || len(a.Names()) != 0 || len(a.jobs) != 0 {
+	if a.Job("backup", func(*Job) {}) || len(a.Names()) != 0 || len(a.jobs) != 0 {
 		t.Errorf("after the deletion: got %v, want no job", a.Names())
 	}
 }
@@ -81,7 +81,7 @@ func TestNextOfANewJob(t *testing.T) {
 	noon := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	next := func(want time.Time) {
 		t.Helper()
-		if j, _ := a.Job("backup"); !j.Next.Equal(want) {
+		if j := stateOf(t, a, "backup"); !j.Next.Equal(want) {
 			t.Errorf("next slot: got %v, want %v", j.Next, want)
 		}
 	}
@@ -134,7 +134,7 @@ func TestFollowsDelayedRuns(t *testing.T) {
 		t.Helper()
 		seen, counted := 0, 0
 		a.Active(at, func(*job.Run) { seen++ }, func(_ string, n int) { counted += n })
-		j, _ := a.Job("invoice")
+		j := stateOf(t, a, "invoice")
 		if seen+counted != active || j.Active != active || counted != later || j.Waits(at) != waits {
 			t.Errorf("%s: got %d active runs, %d of the job, %d later, waits %v; want %d, %d, %v",
 				claim, seen+counted, j.Active, counted, j.Waits(at), active, later, waits)
@@ -149,4 +149,14 @@ func TestFollowsDelayedRuns(t *testing.T) {
 	expect("while it runs", r.Due, 1, 0, false)
 	a.Apply([]job.Change{run(5, "invoice", "1", job.Succeeded, now)})
 	expect("after its end", now, 0, 0, false)
+}
+
+// stateOf returns the state of a job. The test changes nothing while it reads it.
+func stateOf(t *testing.T, a *Activity, name string) *Job {
+	t.Helper()
+	state := new(Job)
+	if !a.Job(name, func(j *Job) { state = j }) {
+		t.Errorf("job %s is unknown", name)
+	}
+	return state
 }

@@ -8,14 +8,16 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Job returns the state of a job; false if the job is unknown.
-func (a *Activity) Job(name string) (Job, bool) {
+// Job calls see with the state of a job, which see must not keep. It returns false if the job is unknown.
+func (a *Activity) Job(name string, see func(j *Job)) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	if j := a.jobs[name]; j != nil && j.Job != nil {
-		return *j, true
+	j := a.jobs[name]
+	if j == nil || j.Job == nil {
+		return false
 	}
-	return Job{}, false
+	see(j)
+	return true
 }
 
 // Defined returns a number that changes with every change of a definition.

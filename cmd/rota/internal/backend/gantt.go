@@ -36,11 +36,9 @@ func (b *Backend) Gantt(_ context.Context, q api.GanttQuery) (api.GanttView, err
 		}
 	}
 	if q.Job != "" {
-		j, known := b.cfg.Activity.Job(q.Job)
-		if !known {
+		if !b.cfg.Activity.Job(q.Job, func(j *activity.Job) { row(q.Job, j) }) {
 			return v, fmt.Errorf("job %s: %w", q.Job, job.ErrNotFound)
 		}
-		row(q.Job, &j)
 	} else {
 		search := strings.ToLower(q.Search)
 		b.cfg.Activity.Each(q.After, func(name string, j *activity.Job) bool {

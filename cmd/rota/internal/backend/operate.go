@@ -79,14 +79,26 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 		return api.RunView{}, false, err
 	}
 	b.shown(ctx, made.Rev)
-	if !created && len(behind) > 0 && !slices.ContainsFunc(behind, func(step job.Run) bool {
-		_, known := b.mirror.Run(step.Name())
-		return known
-	}) {
+	if !created && len(behind) > 0 && b.stepless(&made, behind) {
 		return api.RunView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: "workflow", Message: fmt.Sprintf(
 			"key %q was used for run %s without the steps behind it: use a new key to run them", s.Key, made.Name())}}}
 	}
 	return api.NewRunView(made), created, nil
+}
+
+// stepsKept is for how long after its end the steps behind a run certainly have their records. History keeps them for a minute.
+const stepsKept = 30 * time.Second
+
+// stepless reports whether an earlier submission created r without the steps behind it. It returns false if that is no longer certain.
+func (b *Backend) stepless(r *job.Run, behind []job.Run) bool {
+	if rev, _ := b.mirror.Current(); rev < r.Rev || r.State.Terminal() && b.cfg.Now().Sub(r.Finished) > stepsKept {
+		return false
+	}
+	return !slices.ContainsFunc(behind, func(step job.Run) bool {
+		_, known := b.mirror.Run(step.Name())
+		defined, _ := b.mirror.Job(step.Job)
+		return known || defined == nil || defined.Updated.After(r.Created) // the workflow was another one
+	})
 }
 
 // submitter creates runs in the store.

@@ -163,6 +163,8 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 		v.Next = &next
 	}
 	now := b.cfg.Now()
+	// A run may begin between the two calls. Then it is in both.
+	ids, waiting := b.mirror.FirstDelayed(j.Name, api.MaxActive)
 	active := b.mirror.FirstRuns(j.Name, api.MaxActive, time.Time{}, api.CompareRuns, func(r *job.Run) bool {
 		switch {
 		case !r.State.Terminal():
@@ -179,11 +181,15 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 	for _, r := range active {
 		v.Active = append(v.Active, r.Name())
 	}
-	ids, all := b.mirror.FirstDelayed(j.Name, api.MaxActive-len(active))
+	v.ActiveRuns += waiting
 	for _, id := range ids {
-		v.Active = append(v.Active, j.Name+"/"+id)
+		switch name := j.Name + "/" + id; {
+		case slices.Contains(v.Active, name):
+			v.ActiveRuns--
+		case len(v.Active) < api.MaxActive:
+			v.Active = append(v.Active, name)
+		}
 	}
-	v.ActiveRuns += all
 	return v
 }
 
