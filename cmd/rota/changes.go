@@ -81,6 +81,9 @@ func writeSlots(p *page, ch *change) {
 		for _, run := range ch.Cancels {
 			p.line("    canceled run: %s", run)
 		}
+		if more := ch.CancelsAll - len(ch.Cancels); more > 0 {
+			p.line("    canceled runs: %d more", more)
+		}
 	case ch.Kind == created || before == after:
 		p.line("    next runs: %s", orDash(after))
 	default:

@@ -33,8 +33,9 @@ type change struct {
 	Diff       string      `json:"diff,omitempty"`
 	NextBefore []time.Time `json:"next_before,omitzero"`
 	NextAfter  []time.Time `json:"next_after,omitzero"`
-	Cancels    []string    `json:"cancels,omitempty"` // the runs that a removal cancels
-	Applied    bool        `json:"applied"`           // the cluster has accepted it
+	Cancels    []string    `json:"cancels,omitempty"`     // the runs that a removal cancels, at most api.MaxActive
+	CancelsAll int         `json:"cancels_all,omitempty"` // how many it cancels
+	Applied    bool        `json:"applied"`               // the cluster has accepted it
 
 	spec     job.Spec      // the new definition of a job
 	limit    job.LimitSpec // the new definition of a limit
@@ -89,7 +90,7 @@ func compareJobs(set *config.Set, present []api.JobView, prune pruning, now time
 			return nil, err
 		}
 		changes = append(changes, change{
-			Job: name, Kind: removed, Diff: text, revision: old.Revision, spec: *old.Spec, Cancels: old.Active,
+			Job: name, Kind: removed, Diff: text, revision: old.Revision, spec: *old.Spec, Cancels: old.Active, CancelsAll: old.ActiveRuns,
 			NextBefore: upcoming(name, old.Spec, now, nextShown), NextAfter: []time.Time{},
 		})
 	}

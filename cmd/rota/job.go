@@ -38,6 +38,14 @@ func newJobCommand(c *cli) *cobra.Command {
 	}
 }
 
+func activeText(v *api.JobView) string {
+	text := strings.Join(v.Active, ", ")
+	if more := v.ActiveRuns - len(v.Active); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 func writeJob(p *page, v *api.JobView, running bool, definition string) {
 	state, _ := stateOf(v, running)
 	last, next := "", ""
@@ -56,7 +64,7 @@ func writeJob(p *page, v *api.JobView, running bool, definition string) {
 		"Schedule", v.ScheduleText,
 		"Next", next,
 		"Last", last,
-		"Active", strings.Join(v.Active, ", "),
+		"Active", activeText(v),
 		"Origin", originText(v.Origin),
 		"Updated", fmt.Sprintf("%s, generation %d, revision %d", p.moment(v.Updated)+byText(v.UpdatedBy), v.Generation, v.Revision),
 		"Slots count since", fmt.Sprintf("%s, %s", p.moment(v.Since), v.SinceReason),
