@@ -187,7 +187,7 @@ fuzz: ## search for input that breaks a parser: FOR=1m each; BLIND=1 searches wi
 	@mkdir -p bin; for target in $$(grep -rho --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' . | sed 's/^func //' | sort -u); do \
 		package=$$(dirname $$(grep -rl --include='*_test.go' "^func $$target(" .)); \
 		echo "fuzz: $$target in $$package"; \
-		{ $(if $(BLIND),$(GO) test $$package -run '^$$' -args -test.fuzz="^$$target\$$" -test.fuzztime=$(or $(FOR),1m) \
+		{ $(if $(BLIND),$(GO) test $$package -run '^$$' -timeout 0 -args -test.fuzz="^$$target\$$" -test.fuzztime=$(or $(FOR),1m) \
 			-test.fuzzminimizetime=5s -test.fuzzcachedir=$(CURDIR)/bin/fuzz/$$target, \
 			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FOR),1m) -fuzzminimizetime 5s); } 2>&1 \
 			| tee bin/fuzz.txt || { grep -A1 '^--- FAIL: ' bin/fuzz.txt | tail -n +2 | grep -qx ' *context deadline exceeded'; } || exit 1; \
