@@ -57,11 +57,12 @@ func parallel(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// longList is after how many records of a list its memory is collected at once.
+// longList is from how many records on the memory of the first list is collected at once.
 const longList = 100_000
 
 func (m *Mirror) reset(rev int64) {
-	if m.replace(rev) > longList {
+	before, _ := m.Current()
+	if n := m.replace(rev); before == 0 && n > longList {
 		runtime.GC() // the next collection would only come when the process has grown by as much again as the list took
 	}
 }

@@ -31,7 +31,7 @@ func (s *Runs) Get(id string) *job.Delayed {
 	return s.byID[id]
 }
 
-// Put adds a run. It replaces the one with the same ID.
+// Put adds a run. It replaces the one with the same ID. A Delayed that was removed must not be put again.
 func (s *Runs) Put(d *job.Delayed) {
 	if s.byID == nil {
 		s.byID = make(map[string]*job.Delayed, 1)
@@ -47,12 +47,12 @@ func (s *Runs) Remove(id string) {
 	s.tidy()
 }
 
-// fewLeft is how many runs that have left the set the order may have, beside one for each run that is in the set.
+// fewLeft is how many runs that have left the set the order may have, beside one for four runs that are in the set.
 const fewLeft = 64
 
 // tidy removes runs that have left the set from the order: those before the first run, or all if there are too many.
 func (s *Runs) tidy() {
-	if s.order.Len() > 2*len(s.byID)+fewLeft {
+	if s.order.Len() > len(s.byID)+len(s.byID)/4+fewLeft {
 		s.order = keyed.Heap[*job.Delayed]{}
 		s.order.Grow(len(s.byID))
 		for _, d := range s.byID {

@@ -19,6 +19,7 @@ type sustained struct {
 	lasts   time.Duration
 	warm    time.Duration
 	aligned bool
+	http    bool
 	keep    int
 }
 
@@ -32,13 +33,14 @@ func throughput() benchmark {
 			f.DurationVar(&b.lasts, "for", 20*time.Second, "how long is measured")
 			f.DurationVar(&b.warm, "warm", 5*time.Second, "how long before that runs are due, too")
 			f.BoolVar(&b.aligned, "aligned", false, "all at the whole second, instead of spread evenly")
+			f.BoolVar(&b.http, "http", false, "the jobs call a target in this process by HTTP, in place of a handler")
 			f.IntVar(&b.keep, "keep", 3, "runs of each job that are kept: older ones are deleted while it is measured")
 		},
 		run: b.run,
 	}
 }
 
-func (b *sustained) run(ctx context.Context, o *options) error {
+func (b *sustained) run(ctx context.Context, o *options) (err error) {
 	n := int(float64(b.rate) * b.every.Seconds())
 	fmt.Printf("throughput: %d jobs every %v, %d members\n", n, b.every, o.members)
 	limit, cost, err := o.etcdLimit(ctx)
@@ -64,11 +66,22 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 		return err
 	}
 	led.from, led.to = start.Add(b.warm), end
+	cfg := nodeConfig{execute: led.execute, capacity: 10_000, success: b.keep}
+	if b.http {
+		var to *target
+		if to, err = newTarget(ctx, led.execute); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, to.close()) }()
+		handled := define
+		define = func(i int) job.Job { return to.calls(handled(i)) }
+		cfg.extra = []string{"ROTA_WORKER_HTTP_ALLOW=127.0.0.0/8"}
+	}
 	filled, err := fill(ctx, list, n, define)
 	if err != nil {
 		return err
 	}
-	c, err := o.start(ctx, list, nodeConfig{execute: led.execute, capacity: 10_000, success: b.keep})
+	c, err := o.start(ctx, list, cfg)
 	if err != nil {
 		return err
 	}
