@@ -29,9 +29,9 @@ type Mirror struct {
 	feeds   []*Feed                        // guarded by mu
 	tails   int                            // guarded by mu: how many of feeds are tails, which also receive events
 	notify  map[string]bool                // guarded by mu: the jobs that have notifiers
-	hooks   map[string][]string            // guarded by mu: the jobs with a hook of a name; one, unless clients made two at the same time
+	hooks   map[string][]string            // guarded by mu: the jobs with a hook of a name; more than one if clients made them at once
 	tally   tally                          // guarded by mu: counts of the runs in records
-	ended   map[string]ended               // guarded by mu: by job, what its ended runs amount to; without those that must be read again
+	ended   map[string]ended               // guarded by mu: by job, what its ended runs amount to; absent after a change
 
 	staged   [][]keyState  // owned by Follow: the pages of the list that is being read
 	probeNow chan struct{} // holds a token when somebody waits for a revision that the watch has not reached

@@ -13,8 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The functions accept of these methods must not keep the run that they get. The runs that the methods return are shared, and callers
-// must not change them.
+// The functions accept of these methods must not keep the run that they get. The runs that the methods return are shared, and
+// callers must not change them.
 
 // Run returns a run by name. A terminal run comes without output, payload and spec.
 func (m *Mirror) Run(name string) (*job.Run, bool) {
@@ -27,8 +27,8 @@ func (m *Mirror) Run(name string) (*job.Run, bool) {
 // Always is later than every due time.
 var Always = time.Unix(math.MaxInt64-(1<<40), 0)
 
-// Runs returns the runs of a job that accept accepts, the newest slot first. accept nil accepts all runs. Runs reads no delayed runs
-// that wait for a time after by. With the zero time, these are all delayed runs that have not begun. A million may wait: to make a
+// Runs returns the runs of a job that accept accepts, the newest slot first. accept nil accepts all runs. Runs reads no delayed
+// runs that wait for a time after by. With the zero time, these are all delayed runs that have not begun. A million may wait: to make a
 // list of all takes a gibibyte.
 func (m *Mirror) Runs(of string, by time.Time, accept func(*job.Run) bool) []*job.Run {
 	runs := m.collectRuns(of, by, accept)
@@ -109,9 +109,9 @@ func (m *Mirror) JobsOfRuns() []string {
 	return list
 }
 
-// eachRun calls see with each run of a job, or of all jobs if of is "". It leaves out delayed runs as Runs does. The next call overwrites a run
-// that the mirror keeps as a job.Delayed, so see must not keep r. whole returns the same run, which may be kept. The mirror is
-// locked only while the list of runs is made, not while see reads them.
+// eachRun calls see with each run of a job, or of all jobs if of is "". It leaves out delayed runs as Runs does. The next call
+// overwrites a run that the mirror keeps as a job.Delayed, so see must not keep r. whole returns the same run, which may be kept.
+// The mirror is locked only while the list of runs is made, not while see reads them.
 func (m *Mirror) eachRun(of string, by time.Time, see func(r *job.Run, whole func() *job.Run)) {
 	present, waiting := m.listRuns(of, by)
 	var r *job.Run

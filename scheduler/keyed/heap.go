@@ -75,8 +75,8 @@ func (h *Heap[T]) down(x item[T]) {
 	h.items[i] = x
 }
 
-// Ascending returns the values in the order of their keys, and leaves them in the heap, which must not change meanwhile. To visit the
-// first n values takes n·log n steps, however long the heap is.
+// Ascending returns the values in the order of their keys, and leaves them in the heap, which must not change meanwhile. To visit
+// the first n values takes n·log n steps, however long the heap is.
 func (h *Heap[T]) Ascending() iter.Seq2[int64, T] {
 	return func(yield func(int64, T) bool) {
 		var next Heap[int] // indices of values whose parents were visited

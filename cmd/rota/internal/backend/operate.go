@@ -89,7 +89,8 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 // stepsKept is for how long after its end the steps behind a run certainly have their records. History keeps them for a minute.
 const stepsKept = 30 * time.Second
 
-// stepless reports whether an earlier submission created r without the steps behind it. It returns false if that is no longer certain.
+// stepless reports whether an earlier submission created r without the steps behind it. It returns false if that is no longer
+// certain.
 func (b *Backend) stepless(r *job.Run, behind []job.Run) bool {
 	if rev, _ := b.mirror.Current(); rev < r.Rev || r.State.Terminal() && b.cfg.Now().Sub(r.Finished) > stepsKept {
 		return false

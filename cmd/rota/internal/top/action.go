@@ -42,7 +42,8 @@ func jobAction(key string, v *api.JobView, running bool) *Action {
 		return &Action{Resume, name, "Resume job " + name + "? Its slots run again; for those that passed, its policy is missed: " +
 			string(v.Spec.Missed) + "."}
 	case key == "p":
-		return &Action{Pause, name, "Pause job " + name + "? Its slots do not run until it is resumed. " + activeText(max(v.ActiveRuns, len(v.Active)))}
+		return &Action{Pause, name, "Pause job " + name + "? Its slots do not run until it is resumed. " +
+			activeText(max(v.ActiveRuns, len(v.Active)))}
 	}
 	return nil
 }

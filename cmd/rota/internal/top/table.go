@@ -121,7 +121,8 @@ func (s State) jobRow(v *api.JobView) row {
 		last = cell{span(s.snap.At.Sub(v.Last.Finished)) + " ago", s.snap.At.Sub(v.Last.Finished).Seconds() + 1}
 	}
 	return row{v.Job.Name, look, []cell{
-		{text: v.Job.Name}, {text: state}, next, last, number(max(v.ActiveRuns, len(v.Active))), {text: cmp.Or(v.ScheduleText, "on request")},
+		{text: v.Job.Name}, {text: state}, next, last, number(max(v.ActiveRuns, len(v.Active))),
+		{text: cmp.Or(v.ScheduleText, "on request")},
 	}}
 }
 
