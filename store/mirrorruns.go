@@ -28,8 +28,8 @@ func (m *Mirror) Run(name string) (*job.Run, bool) {
 var Always = time.Unix(math.MaxInt64-(1<<40), 0)
 
 // Runs returns the runs of a job that accept accepts, the newest slot first. accept nil accepts all runs. Runs reads no delayed
-// runs that wait for a time after by. With the zero time, these are all delayed runs that have not begun. A million may wait: to make a
-// list of all takes a gibibyte.
+// runs that wait for a time after by. With the zero time, these are all delayed runs that have not begun. A million may wait: to
+// make a list of all takes a gibibyte.
 func (m *Mirror) Runs(of string, by time.Time, accept func(*job.Run) bool) []*job.Run {
 	runs := m.collectRuns(of, by, accept)
 	slices.SortFunc(runs, newestSlot)
