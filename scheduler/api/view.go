@@ -17,7 +17,7 @@ type JobView struct {
 	job.Job
 	Revision     int64      `json:"revision" doc:"Store revision of the definition, for If-Match"`
 	Next         *time.Time `json:"next" doc:"The next slot; null if there is none"`
-	Active       []string   `json:"active" doc:"Runs that have not ended, at most 100 names. Delayed runs come last, the earliest first"`
+	Active       []string   `json:"active" doc:"At most 100 runs that have not ended. Delayed ones come last, the earliest first"`
 	ActiveRuns   int        `json:"active_runs" doc:"How many runs have not ended"`
 	Last         *LastRun   `json:"last" doc:"The latest run that has ended"`
 	ScheduleText string     `json:"schedule_text,omitempty" doc:"The schedule in words; for a step, its parents"`
