@@ -26,6 +26,14 @@ const (
 	tuneEvery   = time.Second
 )
 
+// When a process counts as overloaded. Then garbage may take up to 1/spareShare of the memory limit, because collections cost runs.
+const (
+	overloadBusy = 0.75 // share of the processors that the process uses at least
+	overloadGC   = 0.1  // share of the used processor time that collections take at least
+	overloadFor  = 10   // consecutive polls: a start that reads a large store takes less
+	mostOverload = 200  // percent of the live memory
+)
+
 // When a process counts as at rest. Then it returns unused memory to the machine. It needs most of its memory at the start, to
 // read the store.
 const (
@@ -40,22 +48,60 @@ func SpareMemory(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	spare := uint64(mostSpare)
-	if limit := memoryLimit(os.ReadFile); limit > 0 {
+	spare, limit := uint64(mostSpare), memoryLimit(os.ReadFile)
+	if limit > 0 {
 		spare = min(spare, limit/spareShare)
 	}
-	heap := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
-	unrest := exertion{enough: spare}
+	read := []runtimemetrics.Sample{
+		{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"},
+		{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}, {Name: "/cpu/classes/gc/total:cpu-seconds"},
+	}
+	unrest, load := exertion{enough: spare}, overload{}
 	for set := 0; ctx.Err() == nil; loop.Pause(ctx, tuneEvery) {
-		runtimemetrics.Read(heap)
-		if next := growth(heap[0].Value.Uint64(), spare); next != set {
+		runtimemetrics.Read(read)
+		live := read[0].Value.Uint64()
+		next := growth(live, spare)
+		if load.lasts(cpuTimes{total: read[2].Value.Float64(), idle: read[3].Value.Float64(), gc: read[4].Value.Float64()}) {
+			next = max(next, min(growthWithin(live, limit/spareShare), mostOverload))
+		}
+		if next != set {
 			debug.SetGCPercent(next)
 			set = next
 		}
-		if unrest.over(heap[1].Value.Uint64()) {
+		if unrest.over(read[1].Value.Uint64()) {
 			debug.FreeOSMemory()
 		}
 	}
+}
+
+// cpuTimes are processor times since the start of the process, in seconds. The runtime updates them at the end of a collection.
+type cpuTimes struct {
+	total float64 // of all processors that the process may use
+	idle  float64
+	gc    float64 // of collections
+}
+
+// overload detects that a process needs its processors for a long time, and that collections take much of them.
+type overload struct {
+	last  cpuTimes
+	polls int  // consecutive polls at which the process was busy
+	on    bool // it lasts until the process is less busy
+}
+
+// lasts reports whether the overload lasts.
+func (o *overload) lasts(now cpuTimes) bool {
+	total, used, gc := now.total-o.last.total, now.total-o.last.total-(now.idle-o.last.idle), now.gc-o.last.gc
+	if total <= 0 { // no collection has ended since the last poll
+		return o.on
+	}
+	o.last = now
+	if used < overloadBusy*total {
+		o.polls, o.on = 0, false
+		return false
+	}
+	o.polls++
+	o.on = o.on || o.polls >= overloadFor && gc > overloadGC*used
+	return o.on
 }
 
 // exertion detects that a process is at rest after it has allocated much memory.
@@ -82,8 +128,12 @@ func (e *exertion) over(allocated uint64) bool {
 
 // growth returns by how many percent the heap may grow until the next collection.
 func growth(live, spare uint64) int {
+	return growthWithin(live, min(spare, muchMemory-min(live, muchMemory)))
+}
+
+// growthWithin is growth for a spare that does not depend on the live memory.
+func growthWithin(live, spare uint64) int {
 	live = max(live, 4<<20) // the minimum heap of the Go runtime
-	spare = min(spare, muchMemory-min(live, muchMemory))
 	return int(min(max(100*spare/live, leastGrowth), mostGrowth))
 }
 

@@ -16,6 +16,43 @@ func TestGrowthIsBounded(t *testing.T) {
 	}
 }
 
+// TestOverloadIsLong checks that a process counts as overloaded only after it was busy for long and collected much, and until it is
+// less busy.
+func TestOverloadIsLong(t *testing.T) {
+	var o overload
+	var at cpuTimes
+	polls := func(n int, idle, gc float64) (on int) {
+		for range n {
+			at.total, at.idle, at.gc = at.total+2, at.idle+idle, at.gc+gc
+			if o.lasts(at) {
+				on++
+			}
+		}
+		return on
+	}
+	for _, step := range []struct {
+		what           string
+		polls          int
+		idle, gc       float64 // seconds of two, before each poll
+		want           int
+		withoutAnother bool // then a poll without a collection
+	}{
+		{what: "a start", polls: overloadFor - 1, gc: 1, want: 0},
+		{what: "less work", polls: 1, idle: 1, want: 0},
+		{what: "work with few collections", polls: 30, gc: 0.1, want: 0},
+		{what: "work with many", polls: 1, gc: 0.3, want: 1, withoutAnother: true},
+		{what: "with more memory, there are few", polls: 50, gc: 0.05, want: 50},
+		{what: "the end of the work", polls: 1, idle: 1.5, want: 0},
+	} {
+		if got := polls(step.polls, step.idle, step.gc); got != step.want {
+			t.Errorf("%s: overloaded at %d polls, want %d", step.what, got, step.want)
+		}
+		if step.withoutAnother && !o.lasts(at) {
+			t.Errorf("%s: without another collection, the overload ended", step.what)
+		}
+	}
+}
+
 func TestMemoryIsTheLeastLimit(t *testing.T) {
 	const info = "MemTotal:       2097152 kB\nMemFree: 1 kB\n"
 	for _, tt := range []struct {
