@@ -1,6 +1,7 @@
 package attention
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func Sort(items []Item) {
 
 // Facts holds the records of all jobs.
 type Facts struct {
-	Jobs    []*job.Job
+	Jobs    []*job.Job // all jobs, in any order
 	Gate    job.Gate
 	Workers []*job.Worker
 	Runs    []*job.Run // all runs, in any order
@@ -94,9 +95,9 @@ func OfJobs(f Facts) (items []Item) {
 	}
 	histories := histories(f)
 	alone := Item{Kind: NoWorker, Next: "rota workers -o wide"} // of all jobs whose runs wait because no worker is present
-	idle := 0
+	idle, noRuns := 0, new(history)
 	for _, j := range f.Jobs {
-		h := histories[j.Name]
+		h := cmp.Or(histories[j.Name], noRuns)
 		if j.Paused != nil {
 			items = append(items, Item{
 				Kind: Paused, Job: j.Name, Since: j.Paused.At, Text: "Job " + j.Name + " is paused" + by(j.Paused) + ".",

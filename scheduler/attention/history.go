@@ -24,12 +24,10 @@ type history struct {
 	noWorker *job.Run // a run that no worker accepts
 }
 
-// histories reads all runs, in two passes: failures count only if they are later than the last success.
+// histories reads all runs, in two passes: failures count only if they are later than the last success. A job without runs has no
+// history.
 func histories(f Facts) map[string]*history {
-	all := make(map[string]*history, len(f.Jobs))
-	for _, j := range f.Jobs {
-		all[j.Name] = &history{repeated: make(map[string]bool)}
-	}
+	all := make(map[string]*history)
 	for _, r := range f.Runs {
 		h := all[r.Job]
 		if h == nil {

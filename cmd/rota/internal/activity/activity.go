@@ -101,9 +101,26 @@ func (a *Activity) Run(ctx context.Context, feed Feed) error {
 
 // Apply takes changes over. A long list is applied in parts, so that readers do not wait for all of it.
 func (a *Activity) Apply(list []job.Change) {
+	a.makeRoom(list)
 	for part := range slices.Chunk(list, 1000) {
 		a.apply(part)
 	}
+}
+
+// makeRoom makes room for the jobs of the first list, which may be a million.
+func (a *Activity) makeRoom(list []job.Change) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.jobs) > 0 {
+		return
+	}
+	n := 0
+	for i := range list {
+		if list[i].Kind == job.RecordJob {
+			n++
+		}
+	}
+	a.jobs = make(map[string]*Job, n)
 }
 
 func (a *Activity) apply(list []job.Change) {

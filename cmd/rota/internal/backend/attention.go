@@ -148,7 +148,7 @@ func (b *Backend) ofJobs(now time.Time) []attention.Item {
 	defer b.found.mu.Unlock()
 	if age := now.Sub(b.found.at); age < 0 || age > attentionAge {
 		b.found.items = attention.OfJobs(attention.Facts{
-			Jobs: b.mirror.Jobs(), Gate: b.mirror.Gate(), Workers: b.mirror.Workers(), Now: now,
+			Jobs: b.mirror.JobsThat(func(*job.Job) bool { return true }), Gate: b.mirror.Gate(), Workers: b.mirror.Workers(), Now: now,
 			Runs:   b.mirror.RunsDue(now, func(r *job.Run) bool { return attention.Reads(r, now) }),
 			Cursor: b.mirror.Cursor,
 		})
