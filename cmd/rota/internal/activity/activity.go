@@ -48,21 +48,29 @@ type changed struct {
 
 // Job is the state of one job.
 type Job struct {
-	Job    *job.Job
+	Job  *job.Job
+	When *schedule.Schedule // of the definition; nil: it has no slots of its own, or they cannot be read
+	Next time.Time          // next slot that the leader decides; zero if there is none
+
+	decided bool // the leader has decided a slot of it, so that a cursor has Next
+
+	*Runs // noRuns while the job has none: a million jobs may have no runs
+}
+
+// Runs is the state of the runs of one job.
+type Runs struct {
 	Last   *job.Run  // the run that ended last; nil if none is known
 	Failed int       // runs in a row that ended and did not succeed; skipped and canceled runs do not count
 	Since  time.Time // end of the first of them
 	Active int       // runs that have not ended
 	Busy   int       // those of them that are running
-	Next   time.Time // next slot that the leader decides; zero if there is none
-
-	decided bool // the leader has decided a slot of it, so that a cursor has Next
-
-	When *schedule.Schedule // of the definition; nil: it has no slots of its own, or they cannot be read
 
 	pending map[string]*job.Run // runs that have not begun, without those in delayed; nil: none
 	delayed *delayed.Runs       // runs that wait for their time; nil: none
 }
+
+// noRuns is shared by all jobs without runs.
+var noRuns = new(Runs)
 
 // Waits reports whether a run of the job is due at now and has not begun.
 func (j *Job) Waits(now time.Time) bool {
@@ -155,7 +163,7 @@ func (a *Activity) apply(list []job.Change) {
 func (a *Activity) jobLocked(name string) *Job {
 	j := a.jobs[name]
 	if j == nil {
-		j = &Job{}
+		j = &Job{Runs: noRuns}
 		a.jobs[name] = j
 	}
 	return j
@@ -204,6 +212,9 @@ func (a *Activity) setCursorLocked(c job.Change) {
 
 func (a *Activity) setRunLocked(owner, id string, c job.Change) {
 	j := a.jobLocked(owner)
+	if j.Runs == noRuns {
+		j.Runs = new(Runs)
+	}
 	if j.delayed.Get(id) != nil {
 		j.delayed.Remove(id)
 		j.Active--
