@@ -15,8 +15,10 @@ import (
 )
 
 const (
-	// attentionAge is how long the findings about jobs are used again. They need a pass over all runs.
+	// attentionAge is how long the findings about jobs are used again, at least. They need a pass over all jobs and runs.
 	attentionAge = time.Second
+	// attentionRest is how many times longer than that pass they are used again: with a million jobs, a pass takes a second.
+	attentionRest = 10
 	// certificateMargin is how long before its end a certificate needs attention.
 	certificateMargin = 14 * 24 * time.Hour
 	// nearlyFull is from which share of its quota the store needs attention, in percent.
@@ -146,13 +148,14 @@ func (b *Backend) leaderless() time.Time {
 func (b *Backend) ofJobs(now time.Time) []attention.Item {
 	b.found.mu.Lock()
 	defer b.found.mu.Unlock()
-	if age := now.Sub(b.found.at); age < 0 || age > attentionAge {
+	if age := now.Sub(b.found.at); age < 0 || age > max(attentionAge, attentionRest*b.found.took) {
+		began := time.Now()
 		b.found.items = attention.OfJobs(attention.Facts{
 			Jobs: b.mirror.JobsThat(func(*job.Job) bool { return true }), Gate: b.mirror.Gate(), Workers: b.mirror.Workers(), Now: now,
 			Runs:   b.mirror.RunsDue(now, func(r *job.Run) bool { return attention.Reads(r, now) }),
 			Cursor: b.mirror.Cursor,
 		})
-		b.found.at = now
+		b.found.at, b.found.took = now, time.Since(began)
 	}
 	return b.found.items
 }

@@ -155,6 +155,7 @@ type Backend struct {
 type findings struct {
 	mu    sync.Mutex
 	at    time.Time        // guarded by mu
+	took  time.Duration    // guarded by mu: to find them
 	items []attention.Item // guarded by mu
 }
 
