@@ -131,7 +131,7 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config, log hclog.Logger) er
 	debug.SetMaxThreads(goThreads + cfg.Settings.Worker.Capacity) // each executing command needs one
 	memoryCtx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { node.SpareMemory(memoryCtx) })
+	wg.Go(func() { node.SpareMemory(memoryCtx, len(cfg.Settings.Etcd.Endpoints) == 0) })
 	err := node.Run(ctx, cfg, log)
 	stop()
 	wg.Wait()

@@ -79,7 +79,7 @@ func (b benchmark) start(ctx context.Context, args []string) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { node.SpareMemory(ctx) }) // as command rota does
+	wg.Go(func() { node.SpareMemory(ctx, true) }) // as command rota does
 	defer wg.Wait()
 	defer cancel()
 	return b.run(ctx, &o)

@@ -27,10 +27,11 @@ const (
 )
 
 // When a process counts as overloaded. Then garbage may take up to 1/spareShare of the memory limit, because collections cost runs.
+// This holds for a process that contains etcd. Any other keeps to muchMemory.
 const (
 	overloadBusy = 0.75 // share of the processors that the process uses at least
 	overloadGC   = 0.1  // share of the used processor time that collections take at least
-	overloadFor  = 10   // consecutive polls: a start that reads a large store takes less
+	overloadFor  = 10   // consecutive polls: a start seldom takes longer
 	mostOverload = 200  // percent of the live memory
 )
 
@@ -43,8 +44,8 @@ const (
 
 // SpareMemory adapts the garbage collector of the whole process to the size of the live memory. It also returns free memory to
 // the machine when the process is at rest, until ctx ends. If GOGC is set, it does nothing. It is meant for programs that only
-// run a node.
-func SpareMemory(ctx context.Context) {
+// run a node. embedded says that the node contains its etcd.
+func SpareMemory(ctx context.Context, embedded bool) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
@@ -61,7 +62,8 @@ func SpareMemory(ctx context.Context) {
 		runtimemetrics.Read(read)
 		live := read[0].Value.Uint64()
 		next := growth(live, spare)
-		if load.lasts(cpuTimes{total: read[2].Value.Float64(), idle: read[3].Value.Float64(), gc: read[4].Value.Float64()}) {
+		times := cpuTimes{total: read[2].Value.Float64(), idle: read[3].Value.Float64(), gc: read[4].Value.Float64()}
+		if embedded && load.lasts(times) {
 			next = max(next, min(growthWithin(live, limit/spareShare), mostOverload))
 		}
 		if next != set {

@@ -16,7 +16,7 @@ type Job struct {
 
 	decided bool // the leader has decided a slot of it, so that a cursor has Next
 
-	*Runs // noRuns while the job has none: a million jobs may have no runs
+	*Runs // noRuns until the job has one: a million jobs may have no runs
 }
 
 // Runs is the state of the runs of one job.
