@@ -38,7 +38,12 @@ func (g *group) next() *batch {
 		}
 		g.pausing = true
 		g.mu.Unlock()
-		time.Sleep(wait)
+		turn := time.NewTimer(wait)
+		select {
+		case <-turn.C:
+		case <-g.hurry:
+			turn.Stop()
+		}
 		g.mu.Lock()
 		g.pausing = false
 	}

@@ -45,11 +45,14 @@ type group struct {
 	awaited  int                 // guarded by mu: writes in the queues, and behind them, that a client waits for
 	turn     time.Time           // guarded by mu: earliest time of the next request that is not full and has no awaited write
 	pausing  bool                // guarded by mu: a sender waits for turn
+
+	hurry chan struct{} // holds a token when the sender that waits for turn must not wait any longer
 }
 
 func (s *Store) newGroup(ctx context.Context, term *election.Term) *group {
 	return &group{
 		store: s, ctx: ctx, term: term, count: &s.count, running: &s.running, behind: make(map[string][]*write),
+		hurry: make(chan struct{}, 1),
 	}
 }
 
@@ -58,6 +61,12 @@ func (g *group) enqueue(ws ...*write) {
 	g.mu.Lock()
 	for _, w := range ws {
 		g.pushLocked(w)
+	}
+	if g.pausing && g.hurriesLocked() {
+		select {
+		case g.hurry <- struct{}{}:
+		default:
+		}
 	}
 	var late []*batch // batches that cannot be sent, because the store is closed
 	for g.inFlight < maxInFlight && g.readyLocked() > 0 {

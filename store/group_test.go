@@ -2,8 +2,10 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,6 +117,47 @@ func TestWritesOfClientsLeaveAtOnce(t *testing.T) {
 		others.Wait()
 		if g := s.free; g.awaited != 0 {
 			t.Errorf("%d awaited writes are left in an empty queue", g.awaited)
+		}
+	})
+}
+
+// A client's write meets no pace either if all senders are taken and one of them waits for its turn.
+func TestAClientsWriteEndsThePauseOfASender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow atomic.Bool
+		step := func(mem.Op) mem.Verdict {
+			if slow.Load() {
+				return mem.Verdict{Delay: time.Second}
+			}
+			return mem.Verdict{}
+		}
+		faults := &script{steps: slices.Repeat([]func(mem.Op) mem.Verdict{step}, 100)}
+		srv := mem.New(mem.Config{Faults: faults})
+		defer srv.Close()
+		c := srv.Client()
+		faults.client.Store(c)
+		s := New(Config{Prefix: prefix, Process: "p"}, c, nullLog)
+		defer s.Close()
+		var others sync.WaitGroup
+		defer others.Wait()
+		for i := 0; s.free.inFlight < maxInFlight; i++ {
+			slow.Store(i >= 2*burst)
+			others.Go(func() { _, _ = s.PutJob(t.Context(), definition(fmt.Sprint("other", i))) })
+			synctest.Wait()
+			if s.free.pausing && s.free.inFlight < maxInFlight {
+				time.Sleep(pace)
+				synctest.Wait()
+			}
+		}
+		if slow.Store(false); !s.free.pausing {
+			t.Fatal("no sender waits for its turn")
+		}
+		began := time.Now()
+		if _, err := s.PutJob(WithoutAudit(t.Context()), definition("j")); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(began); d > 0 {
+			t.Errorf("the write took %v", d)
 		}
 	})
 }

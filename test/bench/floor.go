@@ -135,7 +135,7 @@ func (w *floorWriter) batch(ctx context.Context, round, first int) error {
 	if !w.few {
 		decisions = append(decisions, putValue(order, armedBytes*floorBatch))
 	}
-	decided, err := w.commit(ctx, decisions, exists(floorTerm))
+	decided, err := w.commit(ctx, decisions, exists(floorTerm), exists(floorTerm)) // one of them in place of the guard of the gate
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (w *floorWriter) decision(j, round int) *pb.RequestOp {
 	run, cursor := w.run(j, round), fmt.Sprintf("/rota/cursors/job-%d-%04d", w.id, j)
 	guards := []*pb.Compare{modified(cursor, w.cursors[j])}
 	if !w.few {
-		guards = append(guards, modified(run, 0), exists(floorTerm), exists(floorTerm)) // exists: in place of the guards of the definition and the gate
+		guards = append(guards, modified(run, 0), exists(floorTerm)) // exists: in place of the guard of the definition
 	}
 	then := []*pb.RequestOp{putValue(run, armedBytes), putValue(cursor, cursorBytes)}
 	if old := round - floorKeep; old >= 0 {

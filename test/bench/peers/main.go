@@ -43,7 +43,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "where the data goes: it decides what a sync of the disk costs")
 	flag.StringVar(&o.bench, "bench", "bin/bench", "the program that measures rota")
-	flag.IntVar(&o.rate, "rate", 8000, "runs per second that are due in rota")
+	flag.IntVar(&o.rate, "rate", 12_000, "runs per second that are due in rota")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each program is measured")
 	flag.DurationVar(&o.warm, "warm", 5*time.Second, "how long each program works before it is measured")
 	flag.DurationVar(&o.lasts, "for", 20*time.Second, "how long each program is measured")
