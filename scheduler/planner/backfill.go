@@ -8,7 +8,7 @@ import (
 
 // The bounds of the work on a backfill.
 const (
-	maxPassed    = 1000                   // slots with a record that one decision passes
+	maxPassed    = 1000                   // how many slots that have a record already one decision skips
 	backfillPoll = 500 * time.Millisecond // how soon a backfill looks for room again
 )
 

@@ -11,7 +11,8 @@ import (
 // trend compares how long the latest runs of a job took with the runs before them.
 type trend struct{ Text, Words string }
 
-// The latest trendRuns successful runs are compared with at least as many before them. A smaller change is none.
+// A job has a trend if its latest trendRuns successful runs took trendRatio times as long as the runs before them, or the other way
+// round. There must be at least as many runs before them.
 const (
 	trendRuns  = 5
 	trendRatio = 1.25

@@ -37,8 +37,8 @@ type sender struct {
 	rest   time.Time // owned by run: no record is written before this time, because the store refused one
 
 	mu      sync.Mutex
-	settled []*notify.Notice // guarded by mu: notices that are done, not yet in book
-	written []written        // guarded by mu: answers of the store, not yet in book
+	settled []*notify.Notice // guarded by mu: notices that were sent or given up since the last look at book
+	written []written        // guarded by mu: answers of the store since the last look at book
 	ready   chan struct{}    // holds a token if settled or written is not empty
 }
 

@@ -67,7 +67,7 @@ func (c *Calls) Run(ctx context.Context) error {
 	return nil
 }
 
-// now returns the time as records have it.
+// now returns the time in UTC, without a monotonic reading, as records have it.
 func (c *Calls) now() time.Time { return c.cfg.Now().Round(0).UTC() }
 
 // round calls every known replica once, and returns the pause until the next round.
