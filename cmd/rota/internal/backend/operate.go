@@ -79,11 +79,17 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 		return api.RunView{}, false, err
 	}
 	b.shown(ctx, made.Rev)
-	if !created && len(behind) > 0 && b.stepless(&made, behind) {
-		return api.RunView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: "workflow", Message: fmt.Sprintf(
-			"key %q was used for run %s without the steps behind it: use a new key to run them", s.Key, made.Name())}}}
+	return b.answer(&made, created, behind, "workflow")
+}
+
+// answer returns the answer to a request for r and the steps behind it. It refuses the request if an earlier one with the same key
+// has created r without the steps, which would never run. field asks for the steps.
+func (b *Backend) answer(r *job.Run, created bool, behind []job.Run, field string) (api.RunView, bool, error) {
+	if !created && len(behind) > 0 && b.stepless(r, behind) {
+		return api.RunView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: field, Message: fmt.Sprintf(
+			"key %q was used for run %s without the steps behind it: use a new key to run them", r.Key, r.Name())}}}
 	}
-	return api.NewRunView(made), created, nil
+	return api.NewRunView(*r), created, nil
 }
 
 // stepsKept is for how long after its end the steps behind a run certainly have their records. History keeps them for a minute.
@@ -246,8 +252,6 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume
 	if err != nil {
 		return api.RunView{}, false, err
 	}
-	if created {
-		b.shown(ctx, made.Rev)
-	}
-	return api.NewRunView(made), created, nil
+	b.shown(ctx, made.Rev)
+	return b.answer(&made, created, behind, "resume")
 }
