@@ -120,8 +120,9 @@ func TestParseJSONReadsTimesAndSpans(t *testing.T) {
 func TestAllocationsOfTheCodec(t *testing.T) {
 	ended := finished()
 	ended.Output = ""
+	ended.Bound = job.Duration(time.Hour + 10*time.Second)
 	armed := ended
-	armed.State, armed.Attempts, armed.Finished, armed.Bound = job.Armed, nil, time.Time{}, job.Duration(time.Hour)
+	armed.State, armed.Attempts, armed.Finished = job.Armed, nil, time.Time{}
 	cursor := job.Cursor{Job: "backup", After: ended.Slot, Next: ended.Due, Generation: 1, Term: 2, Op: ended.Op}
 	order := job.Order{ID: "x", Session: "y", Runs: []job.Run{armed, armed, armed, armed}, JobRevs: []int64{1, 2, 3, 4}}
 	parse := func(r interface{ ParseJSON([]byte) bool }, text []byte) func() {
