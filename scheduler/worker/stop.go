@@ -16,7 +16,7 @@ func (s *shift) requestStop(name string, rev int64) {
 		r.interruptWait(errStopped)
 	}
 	for a := range s.w.attempts {
-		if a.run.Name() == name {
+		if a.name == name {
 			s.w.wg.Go(func() { s.w.confirmStop(a) })
 		}
 	}
@@ -46,7 +46,7 @@ func (w *Worker) confirmStop(a *attempt) {
 			}
 			return
 		}
-		w.log.Debug("stop request is not confirmed yet", "run", a.run.Name(), "err", err)
+		w.log.Debug("stop request is not confirmed yet", "run", a.name, "err", err)
 		if sleep(a.ctx, min(delays.NextBackOff(), time.Second)) != nil {
 			return
 		}

@@ -37,6 +37,7 @@ type Worker struct {
 	table       *timetable   // the timers of armed runs and attempts, on goroutines of wg; Run makes it and the queues
 	ends        *queue       // the queue of ended attempts, whose outcomes go to the journal
 	outbox      *queue       // the queue of reports, which go to the store.
+	outputs     string       // the directory of all attempts' output
 	life        string       // unique name of this call of Run, which begins the marks of its attempts' processes
 	marks       atomic.Int64 // the number of marks
 
@@ -90,6 +91,7 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		now:         cfg.Now,
 		random:      rand.Float64,
 		definitions: definitions{read: store.Job, known: cfg.Known, now: cfg.Now, log: log},
+		outputs:     cfg.outputs(),
 		room:        make(chan struct{}, cfg.Capacity),
 		probeSoon:   make(chan struct{}, 1),
 		sweepSoon:   make(chan struct{}, 1),
