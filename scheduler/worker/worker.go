@@ -137,11 +137,14 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // startTable makes the queues and starts the timetable. The timetable ends when the context life ends.
 func (w *Worker) startTable(life context.Context) {
-	goroutines := pool{wg: &w.wg, idle: make(chan func())}
-	w.table = newTimetable(func(f func()) { goroutines.run(life, f) })
+	goroutines := &pool{wg: &w.wg}
+	w.table = newTimetable(goroutines.run)
 	w.ends = w.table.newQueue(endsLimit, endsYield)
 	w.outbox = w.table.newQueue(outboxLimit, outboxYield)
-	w.wg.Go(func() { w.table.run(life) })
+	w.wg.Go(func() {
+		w.table.run(life)
+		goroutines.end()
+	})
 }
 
 // work runs one shift after another until ctx ends, or until another process uses the worker's name, and then drains.
