@@ -93,7 +93,7 @@ func TestParseJSONReadsTimesAndSpans(t *testing.T) {
 		text  = `{"job":"a","id":"b","kind":"manual","slot":%q,"due":"2026-11-21T02:30:00Z","state":"running","bound":%q,"created":%q}`
 	)
 	for span, want := range map[string]bool{
-		"1h": true, "90m": true, "1h0m10s": true, "30s": true, "7m7m": true, "999999h": true, "1500h59m59s": true, "0s": true,
+		"1h": true, "90m": true, "1h0m10s": true, "30s": true, "7m7m": true, "999999h": true, "999999h9h": true, "1500h59m59s": true, "0000001h": true, "0s": true,
 		"100ms": true, "1.5s": true, "2us": true, "-3m": true, "+3m": true,
 		"": false, "5": false, "m": false, "s5": false, "5x": false, "5m3": false, "9999999h": false, "9h9h9": false, " 5m": false,
 	} {

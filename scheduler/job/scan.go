@@ -217,7 +217,7 @@ func (s *scanner) span() Duration {
 
 // plainSpan reads whole hours, minutes and seconds, without an allocation. It returns false for any other text.
 func plainSpan(text []byte) (d time.Duration, plain bool) {
-	if len(text) > len("1h0m10s") { // a longer one might overflow
+	if len(text) > len("99h59m59s") { // a longer one might overflow
 		return 0, false
 	}
 	n, digits := time.Duration(0), 0
@@ -234,7 +234,7 @@ func plainSpan(text []byte) (d time.Duration, plain bool) {
 		case c == 's':
 			unit = time.Second
 		}
-		if unit == 0 || digits == 0 {
+		if unit == 0 || digits == 0 || digits > 6 {
 			return 0, false
 		}
 		d, n, digits = d+n*unit, 0, 0
