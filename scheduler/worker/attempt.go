@@ -77,15 +77,17 @@ func (r *armedRun) newAttempt(claimed job.Run) *attempt {
 	if !a.spec.InWorker() {
 		a.hurry = make(chan struct{})
 	}
-	a.ctx, a.end = context.WithCancelCause(s.life)
+	// s.life is not the parent, because it would keep a list of all attempts. When it ends, hurryUp cancels them.
+	a.ctx, a.end = context.WithCancelCause(s.endless)
 
 	w.mu.Lock()
 	w.attempts[a] = struct{}{}
 	if w.stopping {
 		a.cancel(executor.ErrStopping)
 	}
-	if s.life.Err() != nil { // Run has told the attempts before this one to hurry up
+	if s.life.Err() != nil { // the end of Run may have canceled the other attempts already
 		a.hurryUp()
+		a.cancel(executor.ErrStopping)
 	}
 	if s.ctx.Err() != nil { // the session ended before this attempt was registered, so the attempt must not start
 		a.kill()

@@ -76,12 +76,13 @@ func (w *Worker) drain(recalled func() <-chan struct{}) {
 	}
 }
 
-// hurryUp makes all attempts hurry up, at the end of the worker.
+// hurryUp cancels all attempts and makes them hurry up, at the end of the worker.
 func (w *Worker) hurryUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for a := range w.attempts {
 		a.hurryUp()
+		a.cancel(executor.ErrStopping)
 	}
 }
 
