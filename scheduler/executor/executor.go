@@ -33,10 +33,10 @@ type Request struct {
 	Beat func()
 
 	// Hurry is closed when another worker may execute the run. Then all processes of the attempt end within HurryGrace, even if
-	// the job's grace is longer. nil: no other worker will execute the run.
+	// the job's grace is longer. nil: no other worker will execute the run, or the attempt has no processes.
 	Hurry <-chan struct{}
 
-	Mark        string // unique marker of the attempt's processes: see package procs
+	Mark        string // unique marker of the attempt's processes: see package procs; empty: it has none
 	TraceParent string // W3C trace context; empty: none
 }
 

@@ -85,8 +85,7 @@ func (r Run) Gather(bad []string, now time.Time) (Run, error) {
 	if total == 0 {
 		return r, &TransitionError{Run: r.Name(), From: r.State, To: to}
 	}
-	r, err := r.move(to)
-	if err != nil {
+	if err := r.move(to); err != nil {
 		return r, err
 	}
 	r.Due, r.Finished = r.Armed, now

@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -26,6 +27,25 @@ func (d Duration) String() string {
 		}
 	}
 	return s
+}
+
+// append appends d to b as String returns it. Whole seconds need no allocation.
+func (d Duration) append(b []byte) []byte {
+	s := d.Std() / time.Second
+	if d <= 0 || d.Std()%time.Second != 0 {
+		return append(b, d.String()...)
+	}
+	h, m, s := int64(s/3600), int64(s/60%60), s%60
+	if h > 0 {
+		b = append(strconv.AppendInt(b, h, 10), 'h')
+	}
+	if m > 0 || h > 0 && s > 0 {
+		b = append(strconv.AppendInt(b, m, 10), 'm')
+	}
+	if s > 0 {
+		b = append(strconv.AppendInt(b, int64(s), 10), 's')
+	}
+	return b
 }
 
 // MarshalJSON writes the notation as a string.

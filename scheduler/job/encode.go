@@ -34,7 +34,8 @@ func (r *Run) AppendJSON(b []byte) (out []byte, ok bool) {
 	w.strings(`,"limits":[`, r.Limits)
 	w.instant(`,"started":`, r.Started)
 	if r.Bound != 0 {
-		w.string(`,"bound":`, r.Bound.String())
+		w.raw(`,"bound":"`)
+		w.b = append(r.Bound.append(w.b), '"')
 	}
 	w.instant(`,"finished":`, r.Finished)
 	for i := range r.Attempts {

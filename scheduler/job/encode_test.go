@@ -239,3 +239,17 @@ func TestNoFieldIsForgotten(t *testing.T) {
 	fill(reflect.ValueOf(&c).Elem(), func() { write(c, c.AppendJSON) })
 	fill(reflect.ValueOf(&o).Elem(), func() { write(o, o.AppendJSON) })
 }
+
+// TestAppendJSONWritesSpans compares with encoding/json the spans for which AppendJSON has code of its own.
+func TestAppendJSONWritesSpans(t *testing.T) {
+	for _, s := range []int64{0, 1, 59, 60, 61, 3599, 3600, 3601, 3660, 3661, 7210, 86400, 1<<33 - 1, -1, -3600} {
+		for _, more := range []time.Duration{0, 1, time.Millisecond} {
+			r := finished()
+			r.Bound = job.Duration(time.Duration(s)*time.Second + more)
+			got, ok := r.AppendJSON(nil)
+			if want := plain(t, r); !ok || !bytes.Equal(got, want) {
+				t.Errorf("%v: got %s, want %s", r.Bound, got, want)
+			}
+		}
+	}
+}

@@ -11,17 +11,17 @@ func (r *Run) ParseJSON(b []byte) bool {
 
 func (s *scanner) run(r *Run) {
 	*r = Run{Rev: r.Rev}
-	r.Job = s.must(`{"job":`)
-	r.ID = s.must(`,"id":`)
+	s.mustText(`{"job":`, &r.Job)
+	s.mustText(`,"id":`, &r.ID)
 	r.Kind = s.kind(`,"kind":`)
 	r.Slot = s.mustTime(`,"slot":`)
 	r.Due = s.mustTime(`,"due":`)
 	r.State = s.state(`,"state":`)
-	r.Reason = s.string(`,"reason":`)
+	s.text(`,"reason":`, &r.Reason)
 	r.Late = s.next(`,"late":true`)
 	r.Attempt = int(s.number(`,"attempt":`))
-	r.Worker = s.string(`,"worker":`)
-	r.Session = s.string(`,"session":`)
+	s.text(`,"worker":`, &r.Worker)
+	s.text(`,"session":`, &r.Session)
 	r.Token = s.number(`,"token":`)
 	r.Armed = s.time(`,"armed":`)
 	r.Ahead = s.next(`,"ahead":true`)
@@ -29,56 +29,61 @@ func (s *scanner) run(r *Run) {
 	r.Started = s.time(`,"started":`)
 	r.Bound = s.duration(`,"bound":`)
 	r.Finished = s.time(`,"finished":`)
-	r.Attempts = s.attempts()
+	s.attempts(r)
 	r.LostMore = int(s.number(`,"lost_more":`))
 	r.Exit = s.exit()
 	r.Output = s.string(`,"output":`)
 	r.After = s.parents()
 	r.SlotSkipped = s.next(`,"slot_skipped":true`)
-	r.Key = s.string(`,"key":`)
-	r.RetryOf = s.string(`,"retry_of":`)
-	r.By = s.string(`,"by":`)
+	s.text(`,"key":`, &r.Key)
+	s.text(`,"retry_of":`, &r.RetryOf)
+	s.text(`,"by":`, &r.By)
 	r.Created = s.mustTime(`,"created":`)
 	r.Generation = s.number(`,"generation":`)
 	r.Term = s.number(`,"term":`)
-	r.Op = s.string(`,"op":`)
+	s.text(`,"op":`, &r.Op)
 	s.expect(`}`)
+	s.copyTexts()
 }
 
-func (s *scanner) attempts() (list []Attempt) {
+func (s *scanner) attempts(r *Run) {
 	if !s.next(`,"attempts":[`) {
-		return nil
+		return
 	}
+	s.copyTexts() // the last attempt usually has the worker and the reason of the run
 	for more := true; more && !s.bad; more = s.next(`,`) {
 		var a Attempt
 		a.Number = int(s.mustNumber(`{"number":`))
-		a.Worker = s.must(`,"worker":`)
+		s.expect(`,"worker":`)
+		a.Worker = s.same(r.Worker)
 		a.Token = s.mustNumber(`,"token":`)
 		a.Started = s.time(`,"started":`)
 		a.Finished = s.mustTime(`,"finished":`)
 		a.State = s.state(`,"state":`)
-		a.Reason = s.string(`,"reason":`)
+		if s.next(`,"reason":`) {
+			a.Reason = s.same(r.Reason)
+		}
 		a.Exit = s.exit()
 		a.GivenUp = s.next(`,"given_up":true`)
 		s.expect(`}`)
-		list = append(list, a)
+		r.Attempts = append(r.Attempts, a)
 	}
 	s.expect(`]`)
-	return list
 }
 
 // ParseJSON is Run.ParseJSON for a cursor.
 func (c *Cursor) ParseJSON(b []byte) bool {
 	s := scanner{b: b}
 	*c = Cursor{Rev: c.Rev}
-	c.Job = s.must(`{"job":`)
+	s.mustText(`{"job":`, &c.Job)
 	c.After = s.mustTime(`,"after":`)
 	c.Beyond = s.times(`,"beyond":[`)
 	c.Next = s.time(`,"next":`)
 	c.Generation = s.mustNumber(`,"generation":`)
 	c.Term = s.mustNumber(`,"term":`)
-	c.Op = s.string(`,"op":`)
+	s.text(`,"op":`, &c.Op)
 	s.expect(`}`)
+	s.copyTexts()
 	return s.end()
 }
 

@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -85,6 +86,70 @@ func TestUsualRecordsUseTheFastCodec(t *testing.T) {
 	}
 }
 
+// TestParseJSONReadsTimesAndSpans compares with encoding/json the forms for which ParseJSON has code of its own.
+func TestParseJSONReadsTimesAndSpans(t *testing.T) {
+	const (
+		start = "2026-11-21T02:30:00Z"
+		text  = `{"job":"a","id":"b","kind":"manual","slot":%q,"due":"2026-11-21T02:30:00Z","state":"running","bound":%q,"created":%q}`
+	)
+	for span, want := range map[string]bool{
+		"1h": true, "90m": true, "1h0m10s": true, "30s": true, "7m7m": true, "999999h": true, "999999h9h": true, "1500h59m59s": true, "0000001h": true, "0s": true,
+		"100ms": true, "1.5s": true, "2us": true, "-3m": true, "+3m": true,
+		"": false, "5": false, "m": false, "s5": false, "5x": false, "5m3": false, "9999999h": false, "9h9h9": false, " 5m": false,
+	} {
+		if read := sameValue[job.Run](t, fmt.Appendf(nil, text, start, span, start)); read != want {
+			t.Errorf("span %q: read %v, want %v", span, read, want)
+		}
+	}
+	for at, want := range map[string]bool{
+		start: true, "2024-02-29T23:59:59.000000001Z": true, "2026-11-30T00:00:00.5Z": true, "0001-01-01T00:00:00Z": true,
+		"9999-12-31T23:59:59.999999999Z": true, "2026-11-21T02:30:00.120Z": true,
+		"": false, "Z": false, "2026-02-29T00:00:00Z": false, "2026-11-31T00:00:00Z": false, "2026-13-01T00:00:00Z": false,
+		"2026-00-01T00:00:00Z": false, "2026-01-00T00:00:00Z": false, "2026-11-21T24:00:00Z": false, "2026-11-21T02:60:00Z": false,
+		"2026-11-21T02:30:60Z": false, "2026-11-21T02:30:00.Z": false, "2026-11-21T02:30:00.0000000001Z": false,
+		"2026-11-21T02:30:00,5Z": false, "2026-11-21T02:30:00.5xZ": false, "2026-11-21 02:30:00Z": false, "2026-1x-21T02:30:00Z": false,
+		"2026-11-21T02:30:00+01:00": false, "2026-11-21T02:30:00Z ": false, "+026-11-21T02:30:00Z": false,
+	} {
+		if read := sameValue[job.Run](t, fmt.Appendf(nil, text, at, "1h", at)); read != want {
+			t.Errorf("time %q: read %v, want %v", at, read, want)
+		}
+	}
+}
+
+// TestAllocationsOfTheCodec bounds the allocations to write and to read the records of a plain run.
+func TestAllocationsOfTheCodec(t *testing.T) {
+	ended := finished()
+	ended.Output = ""
+	ended.Bound = job.Duration(time.Hour + 10*time.Second)
+	armed := ended
+	armed.State, armed.Attempts, armed.Finished = job.Armed, nil, time.Time{}
+	cursor := job.Cursor{Job: "backup", After: ended.Slot, Next: ended.Due, Generation: 1, Term: 2, Op: ended.Op}
+	order := job.Order{ID: "x", Session: "y", Runs: []job.Run{armed, armed, armed, armed}, JobRevs: []int64{1, 2, 3, 4}}
+	parse := func(r interface{ ParseJSON([]byte) bool }, text []byte) func() {
+		return func() {
+			if !r.ParseJSON(text) {
+				t.Error("not parsed")
+			}
+		}
+	}
+	b := make([]byte, 0, 2048)
+	for _, tt := range []struct {
+		name string
+		most float64
+		do   func()
+	}{
+		{"an ended run, written", 0, func() { ended.AppendJSON(b) }},
+		{"an ended run", 3, parse(new(job.Run), plain(t, ended))},
+		{"an armed run", 1, parse(new(job.Run), plain(t, armed))},
+		{"a cursor", 1, parse(new(job.Cursor), plain(t, cursor))},
+		{"an order of four runs", 10, parse(new(job.Order), plain(t, order))},
+	} {
+		if got := testing.AllocsPerRun(100, tt.do); got > tt.most {
+			t.Errorf("%s: %.0f allocations, want at most %.0f", tt.name, got, tt.most)
+		}
+	}
+}
+
 func FuzzParseJSON(f *testing.F) {
 	r := finished()
 	f.Add(plain(f, r))
@@ -124,7 +189,7 @@ func BenchmarkRunJSON(b *testing.B) {
 	b.Run("ParseJSON", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			var r job.Run
+			r := new(job.Run)
 			if !r.ParseJSON(text) {
 				b.Fatal("not parsed")
 			}

@@ -172,6 +172,11 @@ func (r *Run) WaitsSince() time.Time {
 // SlotID returns the identity of a slot: RFC 3339 in UTC, with a fraction only if it is not zero.
 func SlotID(slot time.Time) string { return slot.UTC().Format(time.RFC3339Nano) }
 
+// AppendSlotID appends the identity of a slot to b.
+func AppendSlotID(b []byte, slot time.Time) []byte {
+	return slot.UTC().AppendFormat(b, time.RFC3339Nano)
+}
+
 // ParseRunName splits <job>/<slot or id>.
 func ParseRunName(name string) (job, id string, err error) {
 	job, id, ok := strings.Cut(name, "/")

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -12,6 +13,15 @@ type scanner struct {
 	b     []byte
 	bad   bool
 	first bool // the next field is the first of an object, and has no comma before it
+
+	texts [9]text // found texts that copyTexts has not stored yet
+	found int     // how many texts there are
+}
+
+// text is a part of the input that becomes a string.
+type text struct {
+	from []byte
+	to   *string
 }
 
 // end reports whether everything was read.
@@ -68,6 +78,47 @@ func (s *scanner) string(lead string) string {
 func (s *scanner) must(lead string) string {
 	s.expect(lead)
 	return string(s.quoted())
+}
+
+// text reads a text into to, when copyTexts is called.
+func (s *scanner) text(lead string, to *string) {
+	if s.next(lead) {
+		s.addText(to)
+	}
+}
+
+func (s *scanner) mustText(lead string, to *string) {
+	s.expect(lead)
+	s.addText(to)
+}
+
+func (s *scanner) addText(to *string) {
+	s.texts[s.found] = text{s.quoted(), to}
+	s.found++
+}
+
+// copyTexts stores the texts that were found since its last call. One allocation holds all of them.
+func (s *scanner) copyTexts() {
+	size := 0
+	for _, t := range s.texts[:s.found] {
+		size += len(t.from)
+	}
+	var all strings.Builder
+	all.Grow(size)
+	for _, t := range s.texts[:s.found] {
+		from := all.Len()
+		all.Write(t.from)
+		*t.to = all.String()[from:]
+	}
+	s.found = 0
+}
+
+// same reads a text that is probably equal to usual. Then it needs no allocation.
+func (s *scanner) same(usual string) string {
+	if text := s.quoted(); string(text) != usual {
+		return string(text)
+	}
+	return usual
 }
 
 // kind reads a RunKind, which must not be missing. The known kinds need no allocation.
@@ -153,47 +204,91 @@ func (s *scanner) duration(lead string) Duration {
 
 // span reads "1h30m".
 func (s *scanner) span() Duration {
-	d, err := time.ParseDuration(string(s.quoted()))
+	text := s.quoted()
+	if d, plain := plainSpan(text); plain {
+		return Duration(d)
+	}
+	d, err := time.ParseDuration(string(text))
 	if err != nil {
 		s.bad = true
 	}
 	return Duration(d)
 }
 
-// instant reads "2006-01-02T15:04:05.999999999Z".
+// plainSpan reads whole hours, minutes and seconds, without an allocation. It returns false for any other text.
+func plainSpan(text []byte) (d time.Duration, plain bool) {
+	if len(text) > len("99h59m59s") { // a longer one might overflow
+		return 0, false
+	}
+	n, digits := time.Duration(0), 0
+	for i, c := range text {
+		var unit time.Duration
+		switch {
+		case c >= '0' && c <= '9':
+			n, digits = 10*n+time.Duration(c-'0'), digits+1
+			continue
+		case c == 'h':
+			unit = time.Hour
+		case c == 'm' && (i+1 == len(text) || text[i+1] != 's'):
+			unit = time.Minute
+		case c == 's':
+			unit = time.Second
+		}
+		if unit == 0 || digits == 0 || digits > 6 {
+			return 0, false
+		}
+		d, n, digits = d+n*unit, 0, 0
+	}
+	return d, d > 0 && digits == 0
+}
+
+// instant reads "2006-01-02T15:04:05.999999999Z" between quotes.
 func (s *scanner) instant() time.Time {
-	b := s.quoted()
 	const whole = len("2006-01-02T15:04:05")
-	if len(b) <= whole || b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[len(b)-1] != 'Z' {
+	end := bytes.IndexByte(s.b, 'Z')
+	if end < 1+whole || end > 1+len("2006-01-02T15:04:05.999999999") || len(s.b) < end+2 || s.b[0] != '"' || s.b[end+1] != '"' {
 		s.bad = true
 		return time.Time{}
 	}
-	year, month, day := s.decimal(b[:4]), s.decimal(b[5:7]), s.decimal(b[8:10])
-	hour, minute, second := s.decimal(b[11:13]), s.decimal(b[14:16]), s.decimal(b[17:19])
-	nanos := 0
-	if fraction := b[whole : len(b)-1]; len(fraction) > 0 {
-		if fraction[0] != '.' || len(fraction) < 2 || len(fraction) > 10 {
-			s.bad = true
-			return time.Time{}
-		}
-		nanos = s.decimal(fraction[1:])
-		for range 10 - len(fraction) {
-			nanos *= 10
-		}
+	b, fraction := s.b[1:1+whole], s.b[1+whole:end]
+	s.b = s.b[end+2:]
+	if b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' {
+		s.bad = true
+		return time.Time{}
 	}
-	t := time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
-	if month < 1 || month > 12 || day < 1 || t.Day() != day || hour > 23 || minute > 59 || second > 59 {
+	year, month, day := 100*s.pair(b)+s.pair(b[2:]), s.pair(b[5:]), s.pair(b[8:])
+	hour, minute, second := s.pair(b[11:]), s.pair(b[14:]), s.pair(b[17:])
+	t := time.Date(year, time.Month(month), day, hour, minute, second, s.fraction(fraction), time.UTC)
+	if month < 1 || month > 12 || day < 1 || day > 28 && t.Day() != day || hour > 23 || minute > 59 || second > 59 {
 		s.bad = true // time.Date normalizes excess values
 	}
 	return t
 }
 
-func (s *scanner) decimal(b []byte) (n int) {
-	for _, c := range b {
+// pair reads a number of two digits, with which b begins.
+func (s *scanner) pair(b []byte) int {
+	tens, ones := b[0]-'0', b[1]-'0'
+	if tens > 9 || ones > 9 {
+		s.bad = true
+	}
+	return 10*int(tens) + int(ones)
+}
+
+// fraction reads ".999999999", and returns nanoseconds. b may be empty.
+func (s *scanner) fraction(b []byte) (nanos int) {
+	if len(b) == 0 {
+		return 0
+	}
+	if len(b) == 1 || b[0] != '.' {
+		s.bad = true
+	}
+	unit := int(time.Second)
+	for _, c := range b[1:] {
 		if c < '0' || c > '9' {
 			s.bad = true
 		}
-		n = n*10 + int(c-'0')
+		unit /= 10
+		nanos += unit * int(c-'0')
 	}
-	return n
+	return nanos
 }

@@ -16,19 +16,19 @@ func (e *TransitionError) Error() string {
 	return fmt.Sprintf("run %s: %s may not become %s", e.Run, e.From, e.To)
 }
 
-func (r Run) move(to State) (Run, error) {
+// move changes r, unlike the exported methods.
+func (r *Run) move(to State) error {
 	if !r.State.CanBecome(to) {
-		return r, &TransitionError{Run: r.Name(), From: r.State, To: to}
+		return &TransitionError{Run: r.Name(), From: r.State, To: to}
 	}
 	r.State, r.Reason = to, ""
-	return r, nil
+	return nil
 }
 
 // Assign assigns the run to a worker. Only a leader calls it. The revision of its transaction becomes the attempt's fencing token.
 func (r Run) Assign(w *Worker) (Run, error) {
 	from := r.State
-	r, err := r.move(Armed)
-	if err != nil {
+	if err := r.move(Armed); err != nil {
 		return r, err
 	}
 	if from != Armed { // if the attempt has not begun, the next worker takes over its number
@@ -41,8 +41,7 @@ func (r Run) Assign(w *Worker) (Run, error) {
 
 // Claim begins the attempt. token is the revision of the record that assigned it.
 func (r Run) Claim(token int64, now time.Time) (Run, error) {
-	r, err := r.move(Running)
-	if err != nil {
+	if err := r.move(Running); err != nil {
 		return r, err
 	}
 	r.Token, r.Started, r.Ahead = token, now, false
@@ -51,8 +50,7 @@ func (r Run) Claim(token int64, now time.Time) (Run, error) {
 
 // Skip ends a run that waits, and that will not run.
 func (r Run) Skip(reason string, at time.Time) (Run, error) {
-	r, err := r.move(Skipped)
-	if err != nil {
+	if err := r.move(Skipped); err != nil {
 		return r, err
 	}
 	r.Reason, r.Finished, r.Late = reason, at, false
@@ -61,8 +59,7 @@ func (r Run) Skip(reason string, at time.Time) (Run, error) {
 
 // Recall takes an armed run back from its worker, which has not begun it. The attempt does not count.
 func (r Run) Recall(reason string) (Run, error) {
-	r, err := r.move(Pending)
-	if err != nil {
+	if err := r.move(Pending); err != nil {
 		return r, err
 	}
 	r.Attempt = max(0, r.Attempt-1)
@@ -72,23 +69,21 @@ func (r Run) Recall(reason string) (Run, error) {
 
 // Requeue ends the present attempt with an outcome. The run then waits for another attempt, until due at the earliest.
 func (r Run) Requeue(o Outcome, due time.Time, reason string) (Run, error) {
-	r, err := r.move(Pending)
-	if err != nil {
+	if err := r.move(Pending); err != nil {
 		return r, err
 	}
-	r = r.close(o)
+	r.close(o)
 	r.Reason, r.Due, r.Worker, r.Session, r.Token = reason, due, "", "", 0
 	return r, nil
 }
 
 // Finish ends the run with the outcome of its present attempt.
 func (r Run) Finish(o Outcome) (Run, error) {
-	r, err := r.move(o.State)
-	if err != nil {
+	if err := r.move(o.State); err != nil {
 		return r, err
 	}
 	if r.Attempt > 0 && (r.Worker != "" || r.Token != 0) {
-		r = r.close(o)
+		r.close(o)
 	}
 	r.Reason, r.Finished = o.Reason, o.At
 	return r, nil
@@ -104,8 +99,7 @@ func (r Run) Stop(c Cancel) (Run, error) {
 		return r, nil
 	}
 	from, asked := r.State, r.AwaitsApproval()
-	r, err := r.move(Canceled)
-	if err != nil {
+	if err := r.move(Canceled); err != nil {
 		return r, err
 	}
 	if asked { // nobody sets its due time any more
@@ -122,8 +116,8 @@ func (r Run) Stop(c Cancel) (Run, error) {
 }
 
 // close appends the present attempt to the finished ones. If there are too many, it removes some, and counts the
-// removed ones that were lost.
-func (r Run) close(o Outcome) Run {
+// removed ones that were lost. It changes r, but not the list of its attempts, which other copies share.
+func (r *Run) close(o Outcome) {
 	kept := r.Attempts
 	if len(kept) >= maxAttempts {
 		for _, a := range kept[1 : len(kept)-maxAttempts+2] {
@@ -133,12 +127,11 @@ func (r Run) close(o Outcome) Run {
 		}
 		kept = append(kept[:1:1], kept[len(kept)-maxAttempts+2:]...)
 	}
-	r.Attempts = append(slices.Clip(kept), Attempt{ // the receiver keeps its own attempts
+	r.Attempts = append(slices.Clip(kept), Attempt{
 		Number: r.Attempt, Worker: r.Worker, Token: r.Token, Started: r.Started,
 		Finished: o.At, State: o.State, Reason: o.Reason, Exit: o.Exit,
 	})
 	r.Exit, r.Output, r.Outputs = o.Exit, o.Output, o.Outputs
-	return r
 }
 
 // GiveUp marks the last attempt as given up by the leader.

@@ -73,6 +73,10 @@ func (w *Worker) Accepts(s *Spec) bool {
 	return slices.Contains(w.Handlers, s.Handler)
 }
 
+// InWorker reports whether runs of the spec execute within the worker's own process. They have no process that can be marked or
+// killed.
+func (s *Spec) InWorker() bool { return s.Handler != "" }
+
 // Replica is the presence of a `rota serve` process. Stored at replicas/<name>, on its lease.
 type Replica struct {
 	Name      string    `json:"name"`

@@ -37,19 +37,27 @@ func (p *Planner) setFollowerTimers() {
 	p.dirty = nil
 }
 
+// maxDirtyRoom is the largest capacity that Planner.dirty keeps while it is empty. The list may have been very long.
+const maxDirtyRoom = 4096
+
 // agenda takes up to limit jobs to decide now. First come jobs that waited for room or for a limit and can have it now, then
 // jobs that changed, then jobs whose timer has expired. With this order, jobs that change all the time cannot take the room for
-// ever. The result is sorted by urgency, because the first jobs take the room.
+// ever. The result is sorted by urgency, because the first jobs take the room. It is valid until the next call.
 func (p *Planner) agenda(now time.Time, limit int) []*jobState {
-	list := p.withRoom(limit)
+	list := append(p.listed[:0], p.withRoom(limit)...)
 	list = append(list, p.withLimits(limit-len(list), now)...)
 	n := min(limit-len(list), len(p.dirty))
 	for _, j := range p.dirty[:n] {
 		j.dirty = false
 	}
 	list = append(list, p.dirty[:n]...)
-	if p.dirty = p.dirty[n:]; len(p.dirty) == 0 {
-		p.dirty = nil // frees a list that may have been very long
+	switch {
+	case n < len(p.dirty):
+		p.dirty = p.dirty[n:]
+	case cap(p.dirty) > maxDirtyRoom:
+		p.dirty = nil
+	default:
+		p.dirty = p.dirty[:0]
 	}
 	for len(list) < limit {
 		j := p.timers.due(now)
@@ -61,18 +69,21 @@ func (p *Planner) agenda(now time.Time, limit int) []*jobState {
 	return p.urgentFirst(list, now)
 }
 
+// urgent says how urgent a job is.
+type urgent struct {
+	job      *jobState
+	priority int
+	since    int64
+}
+
 // urgentFirst sorts jobs by urgency, removes duplicates and clears their timers.
 func (p *Planner) urgentFirst(list []*jobState, now time.Time) []*jobState {
-	type urgent struct {
-		job      *jobState
-		priority int
-		since    int64
-	}
-	order := make([]urgent, len(list))
-	for i, j := range list {
-		order[i] = urgent{j, j.priority(), j.dueSince(now)}
+	order := p.order[:0]
+	for _, j := range list {
+		order = append(order, urgent{j, j.priority(), j.dueSince(now)})
 		p.timers.set(j, time.Time{})
 	}
+	p.listed, p.order = list, order // used again by the next call
 	slices.SortFunc(order, func(a, b urgent) int {
 		if c := cmp.Compare(b.priority, a.priority); c != 0 {
 			return c

@@ -99,7 +99,11 @@ func (p *Planner) InvalidSchedules() map[string]error { return p.invalid.current
 // applyRun applies a run's record; nil means that the record is gone or unreadable.
 func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time) {
 	j := p.job(name)
-	was, known := j.live.find(id), j.run(id)
+	was, ended := j.find(id)
+	known := ended
+	if was != nil {
+		known = was.Run
+	}
 	if known != nil && rev <= known.Rev {
 		return
 	}
@@ -109,8 +113,8 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	p.countHolders(known, r, now)
 	p.setNeeds(j, known, r)
 	p.observeAttempts(j, known, r, now)
-	j.live.remove(id)
-	j.ended.remove(id)
+	j.live.remove(was)
+	j.ended.remove(ended)
 	switch {
 	case r == nil:
 		if j.trouble().blockedBy == id {
@@ -122,7 +126,9 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 			j.ended = new(history)
 		}
 		j.ended.add(r)
-		p.unblock(j, newLiveRun(was, r, now), now)
+		if j.trouble().blockedBy == id {
+			p.unblock(j, newLiveRun(was, r, now), now)
+		}
 	default:
 		l := newLiveRun(was, r, now)
 		j.live.put(l, now)
@@ -134,11 +140,9 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	p.wakeSteps(j, id, r)
 }
 
-// unblock records, after the end of r, whether the slot that waited for r counts as missed or as overlapped.
+// unblock records, after the end of r, whether the slot that waited for r counts as missed or as overlapped. A slot must have
+// waited for r.
 func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
-	if j.trouble().blockedBy != r.ID {
-		return
-	}
 	t := j.ensureTrouble()
 	t.blockedBy = ""
 	if r.State == job.Lost || j.disturbed(r) {

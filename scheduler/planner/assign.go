@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,8 @@ func (p *Planner) cancelOrphans(j *jobState, now time.Time) *job.Decision {
 func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 	var waiting explanation
 	unplaced := unplacedRuns{}
-	paused, begun := p.paused(j), j.live.haveBegun()
+	paused := p.paused(j)
+	var begun []*liveRun                 // collected once a run waits; nil before that, and if there is none
 	full := make(map[string]string)      // the reason why runs get no worker, by their demandKey
 	throttled := make(map[string]string) // the reason why runs wait for limits, by the names of these limits
 	for _, r := range j.live.order {
@@ -55,6 +57,9 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			return cancelOversized(r.Run, now)
 		}
 		waiting.runs++
+		if begun == nil {
+			begun = slices.Collect(j.live.haveBegun)
+		}
 		if paused || isBlocked(r, begun, spec) {
 			waiting.addBlocked(r.Run, paused)
 			continue

@@ -58,13 +58,13 @@ func benchmarkPlan(b *testing.B, jobs int) {
 // TestAllocationsOfASlot bounds the allocations of a slot, from its decision to the removal of its run. Each costs processor time
 // twice: once to make it, and once to collect it.
 func TestAllocationsOfASlot(t *testing.T) {
-	const most = 15
+	const most = 8.5
 	l := newEveryMinute(due)
 	for range 5 {
 		l.minute()
 	}
 	if got := testing.AllocsPerRun(10, func() { l.minute() }) / due; got > most {
-		t.Errorf("%.1f allocations, want at most %d", got, most)
+		t.Errorf("%.1f allocations, want at most %.1f", got, most)
 	}
 }
 

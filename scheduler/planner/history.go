@@ -136,9 +136,8 @@ func (h *history) add(r *job.Run) {
 	}
 }
 
-// remove removes the run of that id, if it is there.
-func (h *history) remove(id string) {
-	r := h.get(id)
+// remove removes r, which get has returned. nil is ignored.
+func (h *history) remove(r *job.Run) {
 	if r == nil {
 		return
 	}
@@ -146,7 +145,7 @@ func (h *history) remove(id string) {
 	if i < 0 || h.protected == nil || !h.protected[i].remove(r) {
 		h.list(r).remove(r)
 	}
-	if delete(h.byID, id); h.len() == 0 {
+	if delete(h.byID, r.ID); h.len() == 0 {
 		h.byID, h.protected = nil, nil
 	}
 }

@@ -131,7 +131,7 @@ func TestHistory(t *testing.T) {
 		for i := range rapid.IntRange(0, 150).Draw(t, "steps") {
 			if len(model) > 0 && rapid.IntRange(0, 4).Draw(t, "what") == 0 {
 				k := rapid.IntRange(0, len(model)-1).Draw(t, "which")
-				h.remove(model[k].ID)
+				h.remove(h.get(model[k].ID))
 				model = slices.Delete(model, k, k+1)
 				continue
 			}

@@ -147,7 +147,10 @@ func (p *Planner) releaseLimits(j *jobState, r *job.Run, refused bool) {
 		l.reserved = max(0, l.reserved-1)
 		p.forgetLimit(l)
 	}
-	if known := j.run(r.ID); refused && (known == nil || known.Attempt < r.Attempt) {
+	if !refused {
+		return
+	}
+	if known := j.run(r.ID); known == nil || known.Attempt < r.Attempt {
 		p.eachPace(j, r, func(pace *policy.Pace) { pace.Remove(r.Name(), r.Attempt) })
 	}
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -10,7 +11,7 @@ import (
 // recoverLost decides about a run whose worker is lost or does not start the run. An attempt that never started goes to another
 // worker. An attempt that started is over. Then the job's delivery decides whether another one follows.
 func (p *Planner) recoverLost(j *jobState, now time.Time) *job.Decision {
-	for _, r := range j.live.haveBegun() {
+	for r := range j.live.haveBegun {
 		if !r.assigned() || !p.mustTakeBack(j, r, now) {
 			continue
 		}
@@ -98,7 +99,7 @@ func (p *Planner) reassign(j *jobState, r job.Run, now time.Time) *job.Decision 
 	r.Ahead = r.Ahead && (missed || r.Due.After(now))
 	spec := j.spec(&r)
 	stays := r.Ahead && missed || r.State != job.Pending || spec == nil || spreads(spec, &r) || r.NeedsApproval(spec) ||
-		isBlocked(&liveRun{Run: &r}, j.live.haveBegun(), spec)
+		isBlocked(&liveRun{Run: &r}, slices.Collect(j.live.haveBegun), spec)
 	if !stays && p.mayAssign(j, &r) && p.throttleReason(j, &r, spec, now, false) == "" {
 		if w, _ := p.choose(j, spec, &r, now); w != nil {
 			if armed := j.assignTo(w, r, now); armed != nil {

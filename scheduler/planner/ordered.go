@@ -41,13 +41,13 @@ func (o *ordered) remove(r *job.Run) bool {
 		}
 		i++
 	}
-	switch i {
-	case len(o.runs):
+	switch {
+	case i == len(o.runs):
 		return false
-	case 0: // the usual case: history removes the oldest run
+	case i == 0 && len(o.runs) > fewRuns: // history usually removes the oldest run
 		o.runs[0] = nil
 		o.runs = o.runs[1:]
-	default:
+	default: // keeps the room of a short list
 		o.runs = slices.Delete(o.runs, i, i+1)
 	}
 	return true

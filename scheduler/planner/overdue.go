@@ -16,7 +16,7 @@ const (
 // stopOverdue decides about a run that should have ended, but still is at a present worker. First the worker is asked to stop
 // the attempt. Later the attempt is given up, and its later writes to the store have no effect.
 func (p *Planner) stopOverdue(j *jobState, now time.Time) *job.Decision {
-	for _, r := range j.live.haveBegun() {
+	for r := range j.live.haveBegun {
 		if r.State != job.Running || !p.present(r.Run) {
 			continue
 		}

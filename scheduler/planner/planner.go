@@ -25,6 +25,8 @@ type Planner struct {
 	unfinished bool          // the last Plan left work for the next one
 
 	dirty     []*jobState            // jobs to decide in the next Plan
+	listed    []*jobState            // the room of the last agenda
+	order     []urgent               // the room of the last urgentFirst
 	timers    timers                 // when to decide the other jobs
 	waiting   map[demandKind]*demand // jobs that wait for room at a worker
 	early     earlyRuns              // runs that are armed ahead of their time

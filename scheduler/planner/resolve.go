@@ -7,7 +7,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Resolve takes the store's answer to a decision that Plan returned. If the decision was written, the planner keeps d.Run.
+// Resolve takes the store's answer to a decision that Plan returned. If the decision was written, the planner keeps d.Run and
+// d.Cursor.
 func (p *Planner) Resolve(d job.Decision, a job.Applied, now time.Time) {
 	j := p.job(d.Job)
 	p.reserve(j, d.Run, -1)
@@ -44,9 +45,8 @@ func (p *Planner) applyWritten(j *jobState, d job.Decision, rev int64, now time.
 		p.applyRun(step.Job, step.ID, &step, rev, now)
 	}
 	if d.Cursor != nil {
-		c := *d.Cursor
-		c.Rev = rev
-		j.cursor = &c
+		d.Cursor.Rev = rev
+		j.cursor = d.Cursor
 		p.wakeJoins(j)
 	}
 	if d.Backfill != nil {
@@ -55,7 +55,7 @@ func (p *Planner) applyWritten(j *jobState, d job.Decision, rev int64, now time.
 		p.backfills[j.name] = &b
 	}
 	for _, r := range d.Deletions {
-		j.ended.remove(r.ID)
+		j.ended.remove(j.ended.get(r.ID))
 	}
 }
 

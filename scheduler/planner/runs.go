@@ -112,6 +112,11 @@ func (s *liveRuns) find(id string) *liveRun {
 	return s.byID[id]
 }
 
+// has reports whether there is a run of that id.
+func (s *liveRuns) has(id []byte) bool {
+	return s.byID[string(id)] != nil || s.far != nil && s.far.Get(string(id)) != nil
+}
+
 // get returns the record of the run of that id, nil if it is not there.
 func (s *liveRuns) get(id string) *job.Run {
 	if r := s.find(id); r != nil {
@@ -120,9 +125,8 @@ func (s *liveRuns) get(id string) *job.Run {
 	return nil
 }
 
-// put adds the run at now, and replaces the one of the same id.
+// put adds the run at now. There must be no live run of the same id.
 func (s *liveRuns) put(r *liveRun, now time.Time) {
-	s.remove(r.ID)
 	if isFar(r.Due, now) {
 		if d := r.Delay(); d != nil {
 			s.putFar(d)
@@ -148,14 +152,15 @@ func (s *liveRuns) insert(r *liveRun) {
 	}
 }
 
-// remove removes the run of that id, if it is there.
-func (s *liveRuns) remove(id string) {
-	s.removeFar(id)
-	r := s.byID[id]
+// remove removes r, which find has returned. nil is ignored.
+func (s *liveRuns) remove(r *liveRun) {
 	if r == nil {
 		return
 	}
-	delete(s.byID, id)
+	if s.removeFar(r.ID); s.byID[r.ID] != r {
+		return
+	}
+	delete(s.byID, r.ID)
 	if i, ok := slices.BinarySearchFunc(s.order, r, compareDue); ok {
 		s.order = slices.Delete(s.order, i, i+1)
 	}
@@ -167,18 +172,19 @@ func (s *liveRuns) remove(id string) {
 	}
 }
 
-// haveBegun returns the runs that have begun.
-func (s *liveRuns) haveBegun() []*liveRun {
-	list := make([]*liveRun, 0, s.begun)
+// haveBegun yields the runs that have begun.
+func (s *liveRuns) haveBegun(yield func(*liveRun) bool) {
+	left := s.begun
 	for _, r := range s.order {
-		if len(list) == s.begun {
-			break
+		if left == 0 {
+			return
 		}
 		if r.begun() {
-			list = append(list, r)
+			if left--; !yield(r) {
+				return
+			}
 		}
 	}
-	return list
 }
 
 func compareDue(a, b *liveRun) int {

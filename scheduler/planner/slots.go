@@ -41,11 +41,14 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	if s.next.IsZero() {
 		return nil
 	}
-	s.id = job.SlotID(s.next)
-	if j.trouble().taken == s.id || j.live.get(s.id) != nil { // the slot has a record already
+	if j.hasSlot(s.next) {
 		return &job.Decision{JobRev: j.def.Rev, Cursor: p.cursor(j, s.position, s.next)}
 	}
-	if s.due = s.next.Add(j.when.Offset()); s.due.After(now) {
+	if s.due = s.next.Add(j.when.Offset()); s.due.After(now) && !p.isSoon(j, s.due, now) {
+		return nil
+	}
+	s.id = job.SlotID(s.next)
+	if s.due.After(now) {
 		return p.armSlot(j, s, now)
 	}
 	if s.due.Before(p.leadSince) { // the cursor may have been put back while this planner did not know it
@@ -54,6 +57,17 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 		}
 	}
 	return p.decideDue(j, s, now)
+}
+
+// hasSlot reports whether a slot has a record already. It is called in nearly every decision, so it makes no string.
+func (j *jobState) hasSlot(slot time.Time) bool {
+	taken := j.trouble().taken
+	if taken == "" && j.live.none() {
+		return false
+	}
+	var b [len(time.RFC3339Nano)]byte
+	id := job.AppendSlotID(b[:0], slot)
+	return taken == string(id) || j.live.has(id)
 }
 
 // decideDue decides a slot whose time has come.

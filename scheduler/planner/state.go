@@ -60,10 +60,19 @@ func (j *jobState) rev(r *job.Run) int64 {
 
 // run returns the run of that id, ended or not; nil if there is none.
 func (j *jobState) run(id string) *job.Run {
-	if r := j.live.get(id); r != nil {
-		return r
+	live, ended := j.find(id)
+	if live != nil {
+		return live.Run
 	}
-	return j.ended.get(id)
+	return ended
+}
+
+// find returns the run of that id. It has either not ended, or it has. Both results are nil if there is none.
+func (j *jobState) find(id string) (live *liveRun, ended *job.Run) {
+	if live = j.live.find(id); live != nil {
+		return live, nil
+	}
+	return nil, j.ended.get(id)
 }
 
 func (p *Planner) job(name string) *jobState {

@@ -6,34 +6,38 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // attempt is a claimed run that executes, or waits for its start.
 type attempt struct {
 	run      job.Run   // the record after the claim
+	name     string    // of the run
 	startAt  time.Time // the attempt starts at this time at the earliest
 	received time.Time // when the order of the run was received
 	spec     *job.Spec // shared with other runs: read only
 	shift    *shift    // the shift in which the run was claimed
 	ctx      context.Context
 	end      context.CancelCauseFunc // ends ctx; see cancel
-	timer    atomic.Pointer[entry]   // starts the attempt; nil: there is none
-	hurry    chan struct{}           // closed by hurryUp
+	timer    entry                   // starts the attempt
+	hurry    chan struct{}           // closed by hurryUp; nil if nothing can kill the attempt, since it has no process
 	hurried  sync.Once               // closes hurry
 	killed   bool                    // guarded by Worker.mu: counted in shift.killed
+
+	// Set by perform.
+	outcome      job.Outcome
+	notBegun     bool // the work never began
+	began, ended time.Time
 }
 
 // cancel ends the attempt, with a cause of package executor. If it waits for its start, the wait ends.
 func (a *attempt) cancel(cause error) {
 	a.end(cause)
-	if e := a.timer.Load(); e != nil {
-		a.shift.w.table.hasten(e)
-	}
+	a.shift.w.table.hasten(&a.timer)
 }
 
 // fence is cancel because another worker may execute the run.
@@ -44,7 +48,11 @@ func (a *attempt) fence() {
 
 // hurryUp makes the attempt end within executor.HurryGrace after it was canceled. Another worker may execute the run, or the
 // worker is over.
-func (a *attempt) hurryUp() { a.hurried.Do(func() { close(a.hurry) }) }
+func (a *attempt) hurryUp() {
+	if a.hurry != nil {
+		a.hurried.Do(func() { close(a.hurry) })
+	}
+}
 
 // outlivesSession reports whether the attempt continues after its session. It may do so if no worker repeats it and no other
 // run waits for its end.
@@ -65,18 +73,21 @@ func (a *attempt) kill() {
 // attempts.
 func (r *armedRun) newAttempt(claimed job.Run) *attempt {
 	s, w := r.shift, r.shift.w
-	a := &attempt{
-		run: claimed, startAt: r.startAt, received: r.received, spec: r.spec, shift: s, hurry: make(chan struct{}),
+	a := &attempt{run: claimed, name: r.name, startAt: r.startAt, received: r.received, spec: r.spec, shift: s}
+	if !a.spec.InWorker() {
+		a.hurry = make(chan struct{})
 	}
-	a.ctx, a.end = context.WithCancelCause(s.life)
+	// s.life is not the parent, because it would keep a list of all attempts. When it ends, hurryUp cancels them.
+	a.ctx, a.end = context.WithCancelCause(s.endless)
 
 	w.mu.Lock()
 	w.attempts[a] = struct{}{}
 	if w.stopping {
 		a.cancel(executor.ErrStopping)
 	}
-	if s.life.Err() != nil { // Run has told the attempts before this one to hurry up
+	if s.life.Err() != nil { // the end of Run may have canceled the other attempts already
 		a.hurryUp()
+		a.cancel(executor.ErrStopping)
 	}
 	if s.ctx.Err() != nil { // the session ended before this attempt was registered, so the attempt must not start
 		a.kill()
@@ -104,25 +115,23 @@ func (w *Worker) scheduleAttempt(a *attempt) {
 		w.perform(a)
 		return
 	}
-	e := w.table.add(wait, func() {
+	w.table.put(&a.timer, wait, func() {
 		if after := w.now(); after.Round(0).Sub(before.Round(0))-after.Sub(before) > maxClockJump {
 			a.fence()
 		}
 		w.perform(a)
 	})
-	if a.timer.Store(e); a.ctx.Err() != nil { // it was canceled before cancel could find e
-		w.table.hasten(e)
-	}
 }
 
 // perform executes an attempt and reports its end.
 func (w *Worker) perform(a *attempt) {
-	began := w.now()
-	o, begun := w.execute(a)
-	ended := w.now()
+	var begun bool
+	a.began = w.now()
+	a.outcome, begun = w.execute(a)
+	a.ended, a.notBegun = w.now(), !begun
 	w.count(&w.unsent, 1) // before remove: a drain waits for attempts and unsent outcomes, and must always see one of them
 	w.remove(a)
-	w.ends.submit(func() { w.conclude(a, o, begun, began, ended) })
+	w.ends.submit(func() { w.conclude(a) })
 }
 
 // execute executes the attempt. begun is false if the work never began. Then the attempt was canceled first, its session ended
@@ -137,16 +146,20 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	}
 	ctx, cancel := context.WithTimeoutCause(a.ctx, timeout.Std(), executor.ErrTimeout)
 	defer cancel()
-	ctx, beat, stop := executor.WithHeartbeat(ctx, a.spec.Heartbeat.Std())
-	defer stop()
 	req := executor.Request{
 		Run:         a.run,
 		Spec:        *a.spec,
 		Deadline:    a.run.Started.Add(timeout.Std()),
-		Beat:        beat,
 		Hurry:       a.hurry,
-		Mark:        w.mark(),
 		TraceParent: a.run.TraceParent(true),
+	}
+	if !a.spec.InWorker() {
+		req.Mark = w.mark()
+	}
+	if a.spec.Heartbeat > 0 {
+		beating, beat, stop := executor.WithHeartbeat(ctx, a.spec.Heartbeat.Std())
+		defer stop()
+		ctx, req.Beat = beating, beat
 	}
 	if o, ended := executor.Interrupted(ctx, &req, w.now()); ended {
 		o.Reason += " " + job.NotBegun
@@ -165,15 +178,15 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	}
 	req.Inputs = inputs
 	w.cfg.Observer.Began(&a.run, w.now().Sub(a.startAt))
-	out := w.capture(&a.run)
+	out := output.New(w.outputs, a.name, a.run.Attempt, job.OutputTail, w.cfg.OutputCap)
 	req.Output = out
 	o = w.exec.Execute(ctx, req)
 	if err := out.Close(); err != nil {
-		w.log.Warn("output is incomplete", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
+		w.log.Warn("output is incomplete", "run", a.name, "attempt", a.run.Attempt, "err", err)
 	}
 	w.countOutput(out.Kept())
 	if out.Kept() > 0 {
-		w.cfg.Uploads.Add(a.run.Name(), a.run.Attempt)
+		w.cfg.Uploads.Add(a.name, a.run.Attempt)
 	}
 	o.Output = out.Tail()
 	if o.State == job.Lost && strings.Contains(o.Reason, job.NotBegun) {
@@ -196,26 +209,27 @@ func (w *Worker) remove(a *attempt) {
 }
 
 // conclude makes the report of an attempt that has ended, puts it into the journal and sends it.
-func (w *Worker) conclude(a *attempt, o job.Outcome, begun bool, began, ended time.Time) {
-	w.cfg.Observer.Ended(&a.run, &o, ended.Sub(began))
+func (w *Worker) conclude(a *attempt) {
+	o, took := &a.outcome, a.ended.Sub(a.began)
+	w.cfg.Observer.Ended(&a.run, o, took)
 	if w.cfg.Tracer != nil {
-		w.cfg.Tracer.Ended(&a.run, &o, ended.Sub(began))
+		w.cfg.Tracer.Ended(&a.run, o, took)
 	}
 	if o.State != job.Succeeded {
 		// In the background: a log that blocks, such as a terminal after Ctrl-S, must not delay the outcome.
 		w.wg.Go(func() {
-			w.log.Info("attempt ended", "run", a.run.Name(), "attempt", a.run.Attempt, "state", o.State, "reason", o.Reason)
+			w.log.Info("attempt ended", "run", a.name, "attempt", a.run.Attempt, "state", o.State, "reason", o.Reason)
 		})
 	}
-	r := newReport(a.run, a.spec, o, !begun, a.leaderTime(ended), w.random())
-	r.ended = ended
+	r := newReport(a.run, a.spec, *o, a.notBegun, a.leaderTime(a.ended), w.random())
+	r.ended = a.ended
 	if w.journal != nil {
 		// If the process dies before this, the attempt counts as lost. If it dies after, the next process sends the outcome.
 		err := w.journal.add(r)
 		if r.journaled = err == nil; !r.journaled {
 			w.suspectDisk()
 			w.wg.Go(func() {
-				w.log.Error("outcome is kept in memory only", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
+				w.log.Error("outcome is kept in memory only", "run", a.name, "attempt", a.run.Attempt, "err", err)
 			})
 		}
 	}

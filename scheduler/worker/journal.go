@@ -137,8 +137,10 @@ const keyMark = '#'
 
 // newKey returns a key that sorts after all others.
 func (j *Journal) newKey(r *report) string {
-	n := binary.BigEndian.AppendUint64(nil, j.lastKey.Add(1))
-	return string(keyMark) + hex.EncodeToString(n) + " " + r.key()
+	n := binary.BigEndian.AppendUint64(make([]byte, 0, 8), j.lastKey.Add(1))
+	key := hex.AppendEncode(append(make([]byte, 0, 128), keyMark), n)
+	key = append(append(append(append(key, ' '), r.Run.Job...), '/'), r.Run.ID...)
+	return string(strconv.AppendInt(append(key, '@'), r.Run.Token, 10))
 }
 
 // lastKeyNumber returns the number in the last key; 0 if there is none.
@@ -167,7 +169,7 @@ func (j *Journal) add(r *report) error {
 		return fmt.Errorf("write journal %s: %w", r.key(), err)
 	}
 	r.journalKey = j.newKey(r)
-	b, err := j.enqueue(change{key: []byte(r.journalKey), value: value}, true)
+	b, err := j.enqueue(change{key: r.journalKey, value: value}, true)
 	if err == nil {
 		err = b.wait()
 	}
@@ -181,7 +183,7 @@ func (j *Journal) add(r *report) error {
 // process dies before the removal, the next process sends r again, and the store answers that it has applied r.
 func (j *Journal) remove(r *report) {
 	if r.journalKey != "" {
-		_, _ = j.enqueue(change{key: []byte(r.journalKey)}, false)
+		_, _ = j.enqueue(change{key: r.journalKey}, false)
 	}
 }
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -18,26 +19,33 @@ const (
 )
 
 // change puts value at key, or removes key where value is nil.
-type change struct{ key, value []byte }
+type change struct {
+	key   string
+	value []byte
+}
 
 // batch is a group of changes that share a sync.
 type batch struct {
 	changes []change      // guarded by Journal.mu until the writer takes the batch
-	timeout *time.Timer   // guarded by Journal.mu: closes late; nil: no caller waits for the batch
+	timeout *time.Timer   // guarded by Journal.mu: ends the wait; nil: no caller waits for the batch
 	began   time.Time     // when the first change was queued
-	late    chan struct{} // closed after journalTimeout
+	ended   sync.Once     // sets err
 	done    chan struct{} // closed when err is set
-	err     error         // result of the commit
+	err     error         // result of the commit, or output.ErrNoAnswer after journalTimeout
 }
 
 // wait returns when the batch is on disk, or output.ErrNoAnswer after journalTimeout.
 func (b *batch) wait() error {
-	select {
-	case <-b.done:
-		return b.err
-	case <-b.late:
-		return output.ErrNoAnswer
-	}
+	<-b.done
+	return b.err
+}
+
+// end ends the wait for the batch. Only the first call has an effect.
+func (b *batch) end(err error) {
+	b.ended.Do(func() {
+		b.err = err
+		close(b.done)
+	})
 }
 
 // enqueue queues c and returns its batch. If awaited is true, the caller waits for the batch. enqueue itself never waits. The
@@ -49,13 +57,13 @@ func (j *Journal) enqueue(c change, awaited bool) (*batch, error) {
 		return nil, errJournalClosed
 	}
 	if n := len(j.queue); n == 0 || len(j.queue[n-1].changes) == journalBatch {
-		j.queue = append(j.queue, &batch{began: time.Now(), late: make(chan struct{}), done: make(chan struct{})})
+		j.queue = append(j.queue, &batch{began: time.Now(), done: make(chan struct{})})
 		wake(j.wake)
 	}
 	b := j.queue[len(j.queue)-1]
 	b.changes = append(b.changes, c)
 	if awaited && b.timeout == nil {
-		b.timeout = time.AfterFunc(journalTimeout, func() { close(b.late) })
+		b.timeout = time.AfterFunc(journalTimeout, func() { b.end(output.ErrNoAnswer) })
 		wake(j.wake)
 	}
 	return b, nil
@@ -111,10 +119,12 @@ func (j *Journal) take() *batch {
 
 // commit writes the changes to disk and wakes the callers that wait for them.
 func (j *Journal) commit(b *batch) {
-	b.err = j.db.Update(func(tx *bolt.Tx) error {
+	err := j.db.Update(func(tx *bolt.Tx) error {
 		outcomes := tx.Bucket(outcomesBucket)
+		var key []byte // bbolt copies the keys that it keeps
 		for _, c := range b.changes {
-			if err := c.apply(outcomes); err != nil {
+			key = append(key[:0], c.key...)
+			if err := c.apply(outcomes, key); err != nil {
 				return err
 			}
 		}
@@ -123,12 +133,12 @@ func (j *Journal) commit(b *batch) {
 	if b.timeout != nil {
 		b.timeout.Stop()
 	}
-	close(b.done)
+	b.end(err)
 }
 
-func (c *change) apply(b *bolt.Bucket) error {
+func (c *change) apply(b *bolt.Bucket, key []byte) error {
 	if c.value == nil {
-		return b.Delete(c.key)
+		return b.Delete(key)
 	}
-	return b.Put(c.key, c.value)
+	return b.Put(key, c.value)
 }

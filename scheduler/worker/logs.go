@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
-	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // Old output is swept every sweepEvery, after new output of 1/sweepShare of the bound, and when the disk is full.
@@ -81,7 +80,7 @@ func (w *Worker) executes(run string, number int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for a := range w.attempts {
-		if a.run.Attempt == number && a.run.Name() == run {
+		if a.run.Attempt == number && a.name == run {
 			return true
 		}
 	}
@@ -92,11 +91,6 @@ func (w *Worker) executes(run string, number int) bool {
 func Outputs(dataDir string) string { return filepath.Join(dataDir, "output") }
 
 func (c *Config) outputs() string { return Outputs(c.DataDir) }
-
-// capture returns a writer for the output of an attempt.
-func (w *Worker) capture(run *job.Run) *output.Writer {
-	return output.New(w.cfg.outputs(), run.Name(), run.Attempt, job.OutputTail, w.cfg.OutputCap)
-}
 
 // outputBounds returns how much output is kept: at most a tenth of the disk's bytes and a tenth of its files.
 func (c *Config) outputBounds() output.Bounds {

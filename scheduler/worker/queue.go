@@ -49,17 +49,16 @@ func (q *queue) work(f func()) {
 		f()
 		q.mu.Lock()
 		q.running--
-		f = q.nextLocked(time.Now())
+		f = q.nextLocked()
 		q.mu.Unlock()
 	}
 }
 
 // startBatch starts up to batchSize functions. It reports whether more may start.
 func (q *queue) startBatch() (more bool) {
-	now := time.Now()
 	for range batchSize {
 		q.mu.Lock()
-		f := q.nextLocked(now)
+		f := q.nextLocked()
 		q.mu.Unlock()
 		if f == nil {
 			return false
@@ -70,12 +69,12 @@ func (q *queue) startBatch() (more bool) {
 }
 
 // nextLocked removes the next function that may run, counts it as running and returns it; nil if there is none. q.mu is held.
-func (q *queue) nextLocked(now time.Time) func() {
+func (q *queue) nextLocked() func() {
 	if len(q.waiting) == 0 || q.running >= q.limit {
 		return nil
 	}
 	next := q.waiting[0]
-	if q.table.behind() && now.Sub(next.at) < q.yield {
+	if q.table.behind() && time.Since(next.at) < q.yield {
 		return nil
 	}
 	q.waiting[0] = submission{}

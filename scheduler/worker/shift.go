@@ -17,6 +17,7 @@ type shift struct {
 	w         *Worker
 	session   Session
 	life      context.Context         // the context of the worker's attempts and outcomes.
+	endless   context.Context         // life without its end.
 	ctx       context.Context         // ends when others may think the session over, with executor.ErrFenced.
 	cancel    context.CancelCauseFunc // cancels ctx
 	wg        sync.WaitGroup          // the goroutines that end with ctx.
@@ -42,7 +43,7 @@ func newShift(life context.Context, w *Worker, session Session) *shift {
 	ctx, cancel := context.WithCancelCause(life)
 	shown := w.presence() // the presence that opened the session says the same
 	return &shift{
-		w: w, session: session, life: life, ctx: ctx, cancel: cancel,
+		w: w, session: session, life: life, endless: context.WithoutCancel(life), ctx: ctx, cancel: cancel,
 		closeSoon: make(chan struct{}, 1), publishing: make(chan struct{}, 1),
 		shownDraining: shown.Draining, shownPressure: shown.Pressure,
 		armed:     make(map[string]*armedRun),

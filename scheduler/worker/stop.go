@@ -16,7 +16,7 @@ func (s *shift) requestStop(name string, rev int64) {
 		r.interruptWait(errStopped)
 	}
 	for a := range s.w.attempts {
-		if a.run.Name() == name {
+		if a.name == name {
 			s.w.wg.Go(func() { s.w.confirmStop(a) })
 		}
 	}
@@ -46,7 +46,7 @@ func (w *Worker) confirmStop(a *attempt) {
 			}
 			return
 		}
-		w.log.Debug("stop request is not confirmed yet", "run", a.run.Name(), "err", err)
+		w.log.Debug("stop request is not confirmed yet", "run", a.name, "err", err)
 		if sleep(a.ctx, min(delays.NextBackOff(), time.Second)) != nil {
 			return
 		}
@@ -76,12 +76,13 @@ func (w *Worker) drain(recalled func() <-chan struct{}) {
 	}
 }
 
-// hurryUp makes all attempts hurry up, at the end of the worker.
+// hurryUp cancels all attempts and makes them hurry up, at the end of the worker.
 func (w *Worker) hurryUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for a := range w.attempts {
 		a.hurryUp()
+		a.cancel(executor.ErrStopping)
 	}
 }
 

@@ -37,6 +37,7 @@ type Worker struct {
 	table       *timetable   // the timers of armed runs and attempts, on goroutines of wg; Run makes it and the queues
 	ends        *queue       // the queue of ended attempts, whose outcomes go to the journal
 	outbox      *queue       // the queue of reports, which go to the store.
+	outputs     string       // the directory of all attempts' output
 	life        string       // unique name of this call of Run, which begins the marks of its attempts' processes
 	marks       atomic.Int64 // the number of marks
 
@@ -90,6 +91,7 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		now:         cfg.Now,
 		random:      rand.Float64,
 		definitions: definitions{read: store.Job, known: cfg.Known, now: cfg.Now, log: log},
+		outputs:     cfg.outputs(),
 		room:        make(chan struct{}, cfg.Capacity),
 		probeSoon:   make(chan struct{}, 1),
 		sweepSoon:   make(chan struct{}, 1),
@@ -135,11 +137,14 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // startTable makes the queues and starts the timetable. The timetable ends when the context life ends.
 func (w *Worker) startTable(life context.Context) {
-	goroutines := pool{wg: &w.wg, idle: make(chan func())}
-	w.table = newTimetable(func(f func()) { goroutines.run(life, f) })
+	goroutines := &pool{wg: &w.wg}
+	w.table = newTimetable(goroutines.run)
 	w.ends = w.table.newQueue(endsLimit, endsYield)
 	w.outbox = w.table.newQueue(outboxLimit, outboxYield)
-	w.wg.Go(func() { w.table.run(life) })
+	w.wg.Go(func() {
+		w.table.run(life)
+		goroutines.end()
+	})
 }
 
 // work runs one shift after another until ctx ends, or until another process uses the worker's name, and then drains.

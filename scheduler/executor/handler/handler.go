@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,9 +71,11 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	if o, ok := executor.Interrupted(ctx, &req, e.now()); ok {
 		return o // the function was not called
 	}
-	t := task(&req)
-	err := call(ctx, f, t)
-	if bad := job.CheckOutputs(t.Outputs); bad != nil && err == nil {
+	c := &call{task: task(&req), err: errNoReturn}
+	err := c.run(ctx, f)
+	outputs := c.task.Outputs
+	bad := job.CheckOutputs(outputs)
+	if bad != nil && err == nil {
 		err = Permanent(bad)
 	}
 	o, ended := executor.Interrupted(ctx, &req, e.now())
@@ -82,42 +85,57 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	case err != nil && !errors.Is(err, context.Cause(ctx)) && !errors.Is(err, ctx.Err()):
 		o.Reason += ": " + err.Error()
 	}
-	if len(t.Outputs) > 0 && job.CheckOutputs(t.Outputs) == nil {
-		o.Outputs = t.Outputs
+	if len(outputs) > 0 && bad == nil {
+		o.Outputs = outputs
 	}
 	return o
 }
 
 func task(req *executor.Request) Task {
-	return Task{
-		Job: req.Run.Job, Run: req.Run.Name(), Slot: req.Run.Slot.UTC(), Attempt: req.Run.Attempt, Token: req.Run.Token,
-		Key: req.Run.IdempotencyKey(), Deadline: req.Deadline, Payload: req.Payload(), Params: req.Params(), TraceParent: req.TraceParent,
-		Inputs: req.Inputs, Outputs: map[string]string{},
-		Output: reportingWriter{req}, Progress: req.Progress,
+	name := req.Run.Name()
+	t := Task{
+		Job: req.Run.Job, Run: name, Slot: req.Run.Slot.UTC(), Attempt: req.Run.Attempt, Token: req.Run.Token,
+		Key: cmp.Or(req.Run.Key, name), Deadline: req.Deadline, Payload: req.Payload(), Params: req.Params(),
+		TraceParent: req.TraceParent, Inputs: req.Inputs, Outputs: map[string]string{}, Output: req.Output, Progress: func() {},
 	}
+	if req.Beat != nil {
+		t.Output, t.Progress = reportingWriter{req.Output, req.Beat}, req.Beat
+	}
+	return t
 }
 
 // reportingWriter writes output and reports progress for each write.
-type reportingWriter struct{ req *executor.Request }
-
-func (a reportingWriter) Write(p []byte) (int, error) {
-	a.req.Progress()
-	return a.req.Output.Write(p)
+type reportingWriter struct {
+	out    io.Writer
+	report func()
 }
 
-// call calls f on its own goroutine, so that runtime.Goexit cannot end a goroutine of the worker.
-func call(ctx context.Context, f Func, t Task) error {
-	err := errors.New("handler ended its goroutine without returning")
-	var wg sync.WaitGroup
-	wg.Go(func() {
+func (w reportingWriter) Write(p []byte) (int, error) {
+	w.report()
+	return w.out.Write(p)
+}
+
+// errNoReturn is the error of a function that has called runtime.Goexit.
+var errNoReturn = errors.New("handler ended its goroutine without returning")
+
+// call is one call of a function.
+type call struct {
+	task Task
+	err  error
+	done sync.WaitGroup
+}
+
+// run calls f on its own goroutine, so that runtime.Goexit cannot end a goroutine of the worker.
+func (c *call) run(ctx context.Context, f Func) error {
+	c.done.Go(func() {
 		defer func() {
 			if p := recover(); p != nil {
-				fmt.Fprintf(t.Output, "panic: %v\n\n%s", p, debug.Stack())
-				err = fmt.Errorf("panic: %v", p)
+				fmt.Fprintf(c.task.Output, "panic: %v\n\n%s", p, debug.Stack())
+				c.err = fmt.Errorf("panic: %v", p)
 			}
 		}()
-		err = f(ctx, t)
+		c.err = f(ctx, c.task)
 	})
-	wg.Wait()
-	return err
+	c.done.Wait()
+	return c.err
 }

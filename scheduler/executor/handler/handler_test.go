@@ -179,3 +179,13 @@ func TestOutputAndProgressAreHeartbeats(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 }
+
+// TestAllocationsOfACall bounds the allocations of a call of a function of a job without a heartbeat.
+func TestAllocationsOfACall(t *testing.T) {
+	const most = 5
+	e := handler.New(map[string]handler.Func{"f": func(context.Context, handler.Task) error { return nil }}, time.Now)
+	ctx, req := t.Context(), request(new(bytes.Buffer))
+	if got := testing.AllocsPerRun(100, func() { e.Execute(ctx, req) }); got > most {
+		t.Errorf("%.0f allocations, want at most %d", got, most)
+	}
+}

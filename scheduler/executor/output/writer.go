@@ -34,9 +34,10 @@ func Answer(result <-chan error, timeout time.Duration) error {
 // Writer receives the output of one attempt. It is safe for concurrent use, and its methods block for at most
 // diskTimeout.
 type Writer struct {
-	path func() string // builds the path only when it is needed, since most attempts print nothing
-	room int64         // bytes that the file may still take
-	kept int64         // bytes that were written to it
+	dir, run string // the directory of all output, and the run of this one
+	attempt  int
+	room     int64 // bytes that the file may still take
+	kept     int64 // bytes that were written to it
 
 	mu     sync.Mutex
 	file   *os.File // nil: not created yet, or abandoned
@@ -54,7 +55,7 @@ func New(dir, run string, attempt, tailBytes int, capBytes int64) *Writer {
 	if capBytes <= 0 {
 		capBytes = DefaultCap
 	}
-	return &Writer{path: func() string { return path(dir, run, attempt) }, room: capBytes, tail: tail{size: tailBytes}}
+	return &Writer{dir: dir, run: run, attempt: attempt, room: capBytes, tail: tail{size: tailBytes}}
 }
 
 // Write takes all of p and returns no error, whatever happens to the file. After Close it does nothing.
@@ -82,10 +83,10 @@ func (w *Writer) save(p []byte) {
 		w.done = true
 		w.buf = append(w.buf, "\n[rota: output is longer than the limit; the rest was not kept]\n"...)
 	}
-	path, file, text := w.path, w.file, w.buf
+	file, text := w.file, w.buf
 	written, late := make(chan result), make(chan struct{})
 	go func() { // the select below waits for it
-		r := write(path, file, text)
+		r := w.write(file, text)
 		select {
 		case written <- r:
 		case <-late:
@@ -117,10 +118,10 @@ type result struct {
 	err  error
 }
 
-// write writes text to file. If file is nil, it creates the file first, at path.
-func write(path func() string, file *os.File, text []byte) (r result) {
+// write writes text to file. If file is nil, it creates the file first. It uses no field that changes.
+func (w *Writer) write(file *os.File, text []byte) (r result) {
 	if r.file = file; file == nil {
-		if r.file, r.err = create(path()); r.err != nil {
+		if r.file, r.err = create(path(w.dir, w.run, w.attempt)); r.err != nil {
 			return r
 		}
 	}
