@@ -95,7 +95,7 @@ func TestParseJSONReadsTimesAndSpans(t *testing.T) {
 	for span, want := range map[string]bool{
 		"1h": true, "90m": true, "1h0m10s": true, "30s": true, "7m7m": true, "999999h": true, "999999h9h": true, "1500h59m59s": true, "0000001h": true, "0s": true,
 		"100ms": true, "1.5s": true, "2us": true, "-3m": true, "+3m": true,
-		"": false, "5": false, "m": false, "s5": false, "5x": false, "5m3": false, "9999999h": false, "9h9h9": false, " 5m": false,
+		"": false, "5": false, "m": false, "s5": false, "5x": false, "5m3": false, "9999999h": false, "9h9h9": false, "5 m": false,
 	} {
 		if read := sameValue[job.Run](t, fmt.Appendf(nil, text, start, span, start)); read != want {
 			t.Errorf("span %q: read %v, want %v", span, read, want)

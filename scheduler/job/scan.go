@@ -220,12 +220,12 @@ func plainSpan(text []byte) (d time.Duration, plain bool) {
 	if len(text) > len("99h59m59s") { // a longer one might overflow
 		return 0, false
 	}
-	n, digits := time.Duration(0), 0
+	n, digits := 0, 0
 	for i, c := range text {
 		var unit time.Duration
 		switch {
 		case c >= '0' && c <= '9':
-			n, digits = 10*n+time.Duration(c-'0'), digits+1
+			n, digits = 10*n+int(c-'0'), digits+1
 			continue
 		case c == 'h':
 			unit = time.Hour
@@ -237,7 +237,7 @@ func plainSpan(text []byte) (d time.Duration, plain bool) {
 		if unit == 0 || digits == 0 || digits > 6 {
 			return 0, false
 		}
-		d, n, digits = d+n*unit, 0, 0
+		d, n, digits = d+time.Duration(n)*unit, 0, 0
 	}
 	return d, d > 0 && digits == 0
 }

@@ -44,7 +44,8 @@ const maxDirtyRoom = 4096
 // jobs that changed, then jobs whose timer has expired. With this order, jobs that change all the time cannot take the room for
 // ever. The result is sorted by urgency, because the first jobs take the room. It is valid until the next call.
 func (p *Planner) agenda(now time.Time, limit int) []*jobState {
-	list := append(p.listed[:0], p.withRoom(limit)...)
+	list := p.listed[:0]
+	list = append(list, p.withRoom(limit)...)
 	list = append(list, p.withLimits(limit-len(list), now)...)
 	n := min(limit-len(list), len(p.dirty))
 	for _, j := range p.dirty[:n] {
