@@ -82,7 +82,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 		return
 	}
 	// The schedule is parsed even if it seems unchanged: the job may have been recreated, or edited by hand.
-	when, err := policy.When(c.Name, def.Spec)
+	when, err := policy.StoredWhen(c.Name, def.Spec)
 	j.when = when
 	j.cursor = j.withNext(j.cursor)
 	if err != nil {
