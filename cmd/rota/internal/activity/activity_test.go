@@ -243,8 +243,8 @@ func TestListsJobsInOrder(t *testing.T) {
 	expect("b", "c")
 }
 
-// TestIdleJobMemory bounds the memory of a job without runs, without its definition. The bytes before a reader needs the list of all
-// jobs are those of the latest changes.
+// TestIdleJobMemory bounds the memory of a job without runs, without its definition. Before a reader needs the list of all jobs,
+// only the latest changes take memory.
 func TestIdleJobMemory(t *testing.T) {
 	const jobs, unread, read = 100_000, 4, 20 // bytes for each job
 	a := newActivity()

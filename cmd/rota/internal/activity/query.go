@@ -33,6 +33,18 @@ func (a *Activity) setLocked(j *Job, e *entry) {
 	}
 }
 
+// Cursors returns the cursors that accept takes, in no order.
+func (a *Activity) Cursors(accept func(*job.Cursor) bool) (list []*job.Cursor) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, r := range a.runs {
+		if r.cursor != nil && accept(r.cursor) {
+			list = append(list, r.cursor)
+		}
+	}
+	return list
+}
+
 // Defined returns a number that changes with every change of a definition.
 func (a *Activity) Defined() int64 {
 	a.mu.RLock()
