@@ -125,7 +125,7 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 		p.unblock(j, newLiveRun(was, r, now), now)
 	default:
 		l := newLiveRun(was, r, now)
-		j.live.put(l, now)
+		j.ownLive().put(l, now)
 		if known == nil && r.Kind == job.KindScheduled {
 			p.wakeLate(j)
 		}

@@ -14,8 +14,8 @@ type jobState struct {
 	def    *job.Job           // nil: no such job; if its record is unreadable, the last readable definition
 	when   *schedule.Schedule // nil: the job has no slots of its own, or its schedule cannot be parsed
 	cursor *job.Cursor        // nil: no slot has been decided yet
-	live   liveRuns
-	ended  *history // nil: no run has ended, as in most jobs of a large installation
+	live   *liveRuns          // noRuns: no run has been live, as in most jobs of a large installation
+	ended  *history           // nil: no run has ended
 
 	wake         int64     // the latest timer, see instant
 	arming       *job.Run  // the run that the decision under way arms ahead of its time; nil: none
@@ -66,10 +66,18 @@ func (j *jobState) run(id string) *job.Run {
 	return j.ended.get(id)
 }
 
+// ownLive returns the live runs of j, to add one.
+func (j *jobState) ownLive() *liveRuns {
+	if j.live == noRuns {
+		j.live = new(liveRuns)
+	}
+	return j.live
+}
+
 func (p *Planner) job(name string) *jobState {
 	j := p.jobs[name]
 	if j == nil {
-		j = &jobState{name: name}
+		j = &jobState{name: name, live: noRuns}
 		p.jobs[name] = j
 	}
 	return j
