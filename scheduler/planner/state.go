@@ -75,10 +75,10 @@ func (j *jobState) ownLive() *liveRuns {
 }
 
 func (p *Planner) job(name string) *jobState {
-	j := p.jobs[name]
+	j := p.jobs.get(name)
 	if j == nil {
 		j = &jobState{name: name, live: noRuns}
-		p.jobs[name] = j
+		p.jobs.add(j)
 	}
 	return j
 }
@@ -89,14 +89,14 @@ func (p *Planner) forgetJob(j *jobState) {
 		p.timers.set(j, time.Time{})
 		p.setUnplaced(j, unplacedRuns{})
 		p.leaveQueues(j)
-		delete(p.jobs, j.name)
+		p.jobs.remove(j.name)
 	}
 }
 
 // Grow makes room for n jobs if no job is known yet. It speeds up the start with very many jobs.
 func (p *Planner) Grow(n int) {
-	if len(p.jobs) == 0 {
-		p.jobs = make(map[string]*jobState, n)
+	if p.jobs.count == 0 {
+		p.jobs.makeRoom(n)
 		p.dirty = make([]*jobState, 0, n)
 		p.timers.heap = make([]timer, 0, n)
 	}
