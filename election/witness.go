@@ -27,7 +27,8 @@ type WitnessConfig struct {
 
 // Times of a Witness.
 const (
-	witnessPoll  = time.Second            // between two reads of the leader
+	witnessPoll  = time.Second            // between two reads of the leader, while the witness watches it
+	witnessRest  = 5 * time.Second        // the same, while it cannot watch it: most often, this process leads
 	witnessPause = 250 * time.Millisecond // after a read without a leader to watch, or a failed connection
 	limitTTL     = 3                      // seconds between two forced takeovers in the whole cluster
 	endTimeout   = 3 * time.Second        // for one takeover, before the witness checks whether it is still due
@@ -86,9 +87,10 @@ func (w *Witness) awaitLeaderDeath(ctx context.Context, h Holder) (signs, bool) 
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	alive := w.readSigns(ctx, h, nil)
+	alive, pace := w.readSigns(ctx, h, nil), witnessRest
 	dead, over := make(chan struct{}), make(chan struct{})
 	if w.watches(h) {
+		pace = witnessPoll
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				if w.cfg.Await(ctx, h.Candidate.Addr) {
@@ -106,7 +108,7 @@ func (w *Witness) awaitLeaderDeath(ctx context.Context, h Holder) (signs, bool) 
 			close(over)
 		}
 	})
-	poll := time.NewTicker(witnessPoll)
+	poll := time.NewTicker(pace)
 	defer poll.Stop()
 	for {
 		select {

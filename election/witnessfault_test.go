@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,6 +164,28 @@ func TestASignOfLifeSurvivesAFailedRead(t *testing.T) {
 			t.Error("the term or the sign of life of the dead process remains")
 		}
 	})
+}
+
+// TestAnIdleWitnessReadsSeldom counts the reads of a leader that the witness watches, and of its own process.
+func TestAnIdleWitnessReadsSeldom(t *testing.T) {
+	for leader, most := range map[string]int64{"a": 2 * 30, "w": 6} { // of another leader, it also reads a sign of life
+		withWitness(t, func(t *testing.T, d *fakeElection) {
+			d.enter(t, leader)
+			background(t, d.witness.Run)
+			pass(time.Second / 2)
+			var reads atomic.Int64
+			d.refusing(func(op mem.Op) bool {
+				if _, ok := op.Request.(*pb.RangeRequest); ok {
+					reads.Add(1)
+				}
+				return false
+			})
+			pass(30 * time.Second)
+			if got := reads.Load(); got > most || got == 0 {
+				t.Errorf("leader %s: got %d reads in 30 s, want 1 to %d", leader, got, most)
+			}
+		})
+	}
 }
 
 func TestTheNextLeaderIsWatchedAtOnce(t *testing.T) {

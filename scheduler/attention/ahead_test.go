@@ -12,10 +12,8 @@ import (
 func TestACursorInTheFutureNeedsAttention(t *testing.T) {
 	facts := attention.Facts{Now: now, Jobs: []*job.Job{{Name: "j", Spec: &job.Spec{Command: []string{"true"}}}}}
 	for ahead, want := range map[time.Duration]int{-time.Hour: 0, 2 * time.Minute: 0, 24 * time.Hour: 1} {
-		facts.Cursor = func(name string) (*job.Cursor, bool) {
-			return &job.Cursor{Job: name, After: now.Add(ahead)}, true
-		}
-		items := attention.OfJobs(facts)
+		facts.Cursors = []*job.Cursor{{Job: "j", After: now.Add(ahead)}, {Job: "gone", After: now.Add(ahead)}}
+		items := ofJobs(t, facts)
 		if len(items) != want {
 			t.Errorf("%v ahead: got %+v, want %d items", ahead, items, want)
 		}

@@ -65,16 +65,33 @@ func Sort(items []Item) {
 	})
 }
 
-// Facts holds the records of all jobs.
+// Facts holds the records of all jobs, in any order.
 type Facts struct {
-	Jobs    []*job.Job // all jobs, in any order
+	Jobs    []*job.Job // at least those that Concerns accepts
 	Gate    job.Gate
 	Workers []*job.Worker
-	Runs    []*job.Run // all runs, in any order
+	Runs    []*job.Run
+	Cursors []*job.Cursor // at least those that IsAhead accepts
 	Now     time.Time
+}
 
-	// Cursor returns the cursor of a job, and whether there is a readable one. Nil: no cursor is known.
-	Cursor func(name string) (*job.Cursor, bool)
+// Concerns returns a function that reports whether OfJobs reads a job. Of a million jobs, few have something to report. All other
+// facts must be known.
+func (f *Facts) Concerns() func(j *job.Job) bool {
+	named, workers := map[string]bool{}, awake(f.Workers)
+	for _, r := range f.Runs {
+		named[r.Job] = true
+	}
+	for _, c := range f.Cursors {
+		named[c.Job] = true
+	}
+	var accepts *job.Spec // the last spec that a worker accepts: many jobs share one
+	return func(j *job.Job) bool {
+		if j.Spec != accepts && accepted(j.Spec, workers) {
+			accepts = j.Spec
+		}
+		return j.Spec != accepts || j.Paused != nil || len(j.Spec.Hooks) > 0 || named[j.Name]
+	}
 }
 
 // How long something is normal.
@@ -93,7 +110,7 @@ func OfJobs(f Facts) (items []Item) {
 			Kind: Paused, Since: p.At, Text: "All jobs are paused" + by(p) + ".", Next: "rota resume --all",
 		})
 	}
-	histories := histories(f)
+	histories, ahead, workers := histories(f), ahead(f), awake(f.Workers)
 	alone := Item{Kind: NoWorker, Next: "rota workers -o wide"} // of all jobs whose runs wait because no worker is present
 	idle, noRuns := 0, new(history)
 	for _, j := range f.Jobs {
@@ -104,7 +121,13 @@ func OfJobs(f Facts) (items []Item) {
 				Next: "rota resume " + j.Name,
 			})
 		}
-		items = append(items, ahead(j.Name, f)...)
+		if c := ahead[j.Name]; c != nil {
+			items = append(items, Item{
+				Kind: Ahead, Job: j.Name, Next: "rota explain " + j.Name + " now",
+				Text: "No slot of job " + j.Name + " runs until " + c.After.UTC().Format(time.RFC3339) + ", because its cursor is there: " +
+					"a clock was ahead, or somebody wrote the cursor.",
+			})
+		}
 		items = append(items, h.failing(j.Name)...)
 		items = append(items, h.lost(f.Now)...)
 		if r := h.noWorker; r != nil && len(f.Workers) == 0 {
@@ -114,7 +137,7 @@ func OfJobs(f Facts) (items []Item) {
 			h.noWorker = nil
 		}
 		items = append(items, h.waiting(j, f)...)
-		if h.noWorker == nil && j.Paused == nil && !accepted(j.Spec, f.Workers) {
+		if h.noWorker == nil && j.Paused == nil && !accepted(j.Spec, workers) {
 			items = append(items, Item{
 				Kind: NoWorker, Job: j.Name, Next: "rota workers -o wide",
 				Text: "No worker that is present accepts job " + j.Name + needs(j.Spec) + ".",
@@ -133,29 +156,30 @@ func OfJobs(f Facts) (items []Item) {
 // IsAhead reports whether a cursor is further in the future than a leader puts it.
 func IsAhead(c *job.Cursor, now time.Time) bool { return c.After.After(now.Add(aheadBy)) }
 
-// ahead returns an item if the cursor of the job is in the future. The slots up to it count as decided, so they never run.
-func ahead(name string, f Facts) []Item {
-	if f.Cursor == nil {
-		return nil
+// ahead returns the cursors that are in the future, by job. The slots up to a cursor count as decided, so they never run.
+func ahead(f Facts) map[string]*job.Cursor {
+	list := map[string]*job.Cursor{}
+	for _, c := range f.Cursors {
+		if IsAhead(c, f.Now) {
+			list[c.Job] = c
+		}
 	}
-	c, ok := f.Cursor(name)
-	if !ok || !IsAhead(c, f.Now) {
-		return nil
-	}
-	return []Item{{
-		Kind: Ahead, Job: name, Next: "rota explain " + name + " now",
-		Text: "No slot of job " + name + " runs until " + c.After.UTC().Format(time.RFC3339) + ", because its cursor is there: " +
-			"a clock was ahead, or somebody wrote the cursor.",
-	}}
+	return list
 }
 
 // accepted reports whether a worker accepts a job. Without any worker, the cluster lacks workers and not this job.
 func accepted(s *job.Spec, workers []*job.Worker) bool {
-	return len(workers) == 0 || slices.ContainsFunc(workers, func(w *job.Worker) bool {
-		awake := *w
-		awake.Draining = false
-		return awake.Accepts(s)
-	})
+	return len(workers) == 0 || slices.ContainsFunc(workers, func(w *job.Worker) bool { return w.Accepts(s) })
+}
+
+// awake returns workers as if none of them drained.
+func awake(workers []*job.Worker) (list []*job.Worker) {
+	for _, w := range workers {
+		w := *w
+		w.Draining = false
+		list = append(list, &w)
+	}
+	return list
 }
 
 // needs says what a job asks of a worker.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -26,6 +28,37 @@ func run(ago int, state job.State, change func(*job.Run)) *job.Run {
 }
 
 func because(reason string) func(*job.Run) { return func(r *job.Run) { r.Reason = reason } }
+
+// ofJobs checks that the jobs that Concerns refuses change nothing.
+func ofJobs(t *testing.T, f attention.Facts) []attention.Item {
+	t.Helper()
+	items, concerns := attention.OfJobs(f), f.Concerns()
+	f.Jobs = slices.DeleteFunc(slices.Clone(f.Jobs), func(j *job.Job) bool { return !concerns(j) })
+	if diff := cmp.Diff(items, attention.OfJobs(f)); diff != "" {
+		t.Errorf("only the jobs that Concerns accepts (-want +got):\n%s", diff)
+	}
+	return items
+}
+
+// TestFewJobsConcern proves that a job with nothing to report is not read, and costs no allocation.
+func TestFewJobsConcern(t *testing.T) {
+	spec := &job.Spec{Handler: "h", Workers: map[string]string{"zone": "a"}}
+	f := attention.Facts{
+		Workers: []*job.Worker{{Name: "w1", Labels: spec.Workers, Handlers: []string{"h"}}},
+		Runs:    []*job.Run{run(1, job.Succeeded, nil)}, Now: now,
+	}
+	concerns, plain := f.Concerns(), &job.Job{Name: "plain", Spec: spec}
+	if !concerns(&job.Job{Name: "j", Spec: spec}) || !concerns(&job.Job{Name: "k", Spec: &job.Spec{Handler: "other"}}) {
+		t.Error("a job with runs, or without a worker, must be read")
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if concerns(plain) {
+			t.Error("a job with nothing to report is read")
+		}
+	}); n != 0 {
+		t.Errorf("got %v allocations for each job, want none", n)
+	}
+}
 
 func TestOfJobs(t *testing.T) {
 	worker := []*job.Worker{{Name: "w1", Labels: map[string]string{"zone": "a"}}}
@@ -85,7 +118,7 @@ func TestOfJobs(t *testing.T) {
 		if tc.job != nil {
 			tc.job(j)
 		}
-		items := attention.OfJobs(attention.Facts{Jobs: []*job.Job{j}, Workers: worker, Runs: tc.runs, Now: now})
+		items := ofJobs(t, attention.Facts{Jobs: []*job.Job{j}, Workers: worker, Runs: tc.runs, Now: now})
 		var kinds []string
 		for _, i := range items {
 			kinds = append(kinds, i.Kind)
@@ -107,7 +140,7 @@ func TestOfJobs(t *testing.T) {
 func TestWithoutWorkers(t *testing.T) {
 	wait := because("no worker accepts it: none is present with its labels or handler")
 	spec := &job.Spec{Command: []string{"true"}}
-	items := attention.OfJobs(attention.Facts{
+	items := ofJobs(t, attention.Facts{
 		Jobs: []*job.Job{{Name: "j", Spec: spec}, {Name: "k", Spec: spec}, {Name: "l", Spec: spec}},
 		Runs: []*job.Run{run(1, job.Pending, wait), run(3, job.Pending, func(r *job.Run) { wait(r); r.Job = "k" })}, Now: now,
 	})

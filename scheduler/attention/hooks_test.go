@@ -11,7 +11,7 @@ func TestAHookOfTwoJobs(t *testing.T) {
 	withHook := func(name, hook string) *job.Job {
 		return &job.Job{Name: name, Spec: &job.Spec{Shell: "true", Hooks: job.Hooks{hook: {}}}}
 	}
-	items := attention.OfJobs(attention.Facts{Jobs: []*job.Job{withHook("b", "deployed"), withHook("a", "deployed"), withHook("c", "other")}, Now: now})
+	items := ofJobs(t, attention.Facts{Jobs: []*job.Job{withHook("b", "deployed"), withHook("a", "deployed"), withHook("c", "other")}, Now: now})
 	if len(items) != 2 {
 		t.Fatalf("got %+v, want an item for each of the two jobs", items)
 	}

@@ -15,7 +15,9 @@ func (j *Job) ParseJSON(b []byte) bool {
 	j.Generation = s.mustNumber(`,"generation":`)
 	j.Created = s.mustTime(`,"created":`)
 	j.Updated = s.mustTime(`,"updated":`)
-	j.UpdatedBy = s.string(`,"updated_by":`)
+	if s.next(`,"updated_by":`) {
+		j.UpdatedBy = new(string(s.quoted()))
+	}
 	j.Since = s.mustTime(`,"since":`)
 	j.SinceReason = s.must(`,"since_reason":`)
 	j.SinceGeneration = s.number(`,"since_generation":`)

@@ -51,7 +51,7 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 	case p.gate.Paused != nil: // a deletion by hand also resumes the jobs
 		p.gate, _ = p.gate.SetPause(nil, now)
 	}
-	for _, j := range p.jobs {
+	for j := range p.jobs.all {
 		p.markDirty(j)
 	}
 }
@@ -82,7 +82,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 		return
 	}
 	// The schedule is parsed even if it seems unchanged: the job may have been recreated, or edited by hand.
-	when, err := policy.When(c.Name, def.Spec)
+	when, err := policy.StoredWhen(c.Name, def.Spec)
 	j.when = when
 	j.cursor = j.withNext(j.cursor)
 	if err != nil {
@@ -131,7 +131,7 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 		}
 	default:
 		l := newLiveRun(was, r, now)
-		j.live.put(l, now)
+		j.ownLive().put(l, now)
 		if known == nil && r.Kind == job.KindScheduled {
 			p.wakeLate(j)
 		}

@@ -13,7 +13,7 @@ import (
 // TestIdleJobMemory bounds the memory of a job that is not due, without its definition. With a million jobs, 100 bytes are
 // 100 MB.
 func TestIdleJobMemory(t *testing.T) {
-	const jobs, most = 20_000, 300 // bytes for each job
+	const jobs, most = 20_000, 190 // bytes for each job
 	list := make([]*job.Job, jobs)
 	for i := range list {
 		spec := job.Spec{Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Jitter: job.Duration(time.Hour)}

@@ -61,7 +61,7 @@ func (p *Planner) applyFar(j *jobState, d *job.Delayed, rev int64, now time.Time
 	}
 	p.markDirty(j)
 	j.clearBackoff()
-	j.live.putFar(d)
+	j.ownLive().putFar(d)
 	return true
 }
 

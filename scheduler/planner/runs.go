@@ -18,6 +18,9 @@ type liveRuns struct {
 	bound int                 // how many of them only one worker may execute
 }
 
+// noRuns is shared by all jobs without live runs. It stays empty.
+var noRuns = new(liveRuns)
+
 // liveRun is a run that has not ended. Its times are by the planner's clock, because a worker's clock may be wrong.
 type liveRun struct {
 	*job.Run

@@ -14,8 +14,8 @@ type jobState struct {
 	def    *job.Job           // nil: no such job; if its record is unreadable, the last readable definition
 	when   *schedule.Schedule // nil: the job has no slots of its own, or its schedule cannot be parsed
 	cursor *job.Cursor        // nil: no slot has been decided yet
-	live   liveRuns
-	ended  *history // nil: no run has ended, as in most jobs of a large installation
+	live   *liveRuns          // noRuns: no run has been live, as in most jobs of a large installation
+	ended  *history           // nil: no run has ended
 
 	wake         int64     // the latest timer, see instant
 	arming       *job.Run  // the run that the decision under way arms ahead of its time; nil: none
@@ -75,11 +75,19 @@ func (j *jobState) find(id string) (live *liveRun, ended *job.Run) {
 	return nil, j.ended.get(id)
 }
 
+// ownLive returns the live runs of j, to add one.
+func (j *jobState) ownLive() *liveRuns {
+	if j.live == noRuns {
+		j.live = new(liveRuns)
+	}
+	return j.live
+}
+
 func (p *Planner) job(name string) *jobState {
-	j := p.jobs[name]
+	j := p.jobs.get(name)
 	if j == nil {
-		j = &jobState{name: name}
-		p.jobs[name] = j
+		j = &jobState{name: name, live: noRuns}
+		p.jobs.add(j)
 	}
 	return j
 }
@@ -90,14 +98,14 @@ func (p *Planner) forgetJob(j *jobState) {
 		p.timers.set(j, time.Time{})
 		p.setUnplaced(j, unplacedRuns{})
 		p.leaveQueues(j)
-		delete(p.jobs, j.name)
+		p.jobs.remove(j.name)
 	}
 }
 
 // Grow makes room for n jobs if no job is known yet. It speeds up the start with very many jobs.
 func (p *Planner) Grow(n int) {
-	if len(p.jobs) == 0 {
-		p.jobs = make(map[string]*jobState, n)
+	if p.jobs.count == 0 {
+		p.jobs.makeRoom(n)
 		p.dirty = make([]*jobState, 0, n)
 		p.timers.heap = make([]timer, 0, n)
 	}

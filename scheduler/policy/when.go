@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -21,6 +23,45 @@ func When(name string, s *job.Spec) (*schedule.Schedule, error) {
 		spec.Gap, spec.Fold = schedule.Gap(s.DST.Gap), schedule.Fold(s.DST.Fold)
 	}
 	return schedule.Parse(spec)
+}
+
+// StoredWhen is When for a spec that never changes, as those of stored definitions. Many jobs share one, and it is parsed once.
+func StoredWhen(name string, s *job.Spec) (*schedule.Schedule, error) {
+	if known := parsed.get(s); known != nil {
+		return known.For(name, s.Jitter.Std()), nil
+	}
+	when, err := When(name, s)
+	if when != nil && !slices.ContainsFunc(s.Schedule, schedule.Hashed) {
+		parsed.put(s, when)
+	}
+	return when, err
+}
+
+// parsed holds schedules of specs that StoredWhen has parsed lately.
+var parsed schedules
+
+// maxParsed bounds how many specs schedules has.
+const maxParsed = 1000
+
+type schedules struct {
+	mu     sync.Mutex
+	bySpec map[*job.Spec]*schedule.Schedule // guarded by mu
+}
+
+func (p *schedules) get(s *job.Spec) *schedule.Schedule {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.bySpec[s]
+}
+
+// put adds a schedule. When there are too many, it removes all others.
+func (p *schedules) put(s *job.Spec, when *schedule.Schedule) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bySpec == nil || len(p.bySpec) >= maxParsed {
+		p.bySpec = make(map[*job.Spec]*schedule.Schedule)
+	}
+	p.bySpec[s] = when
 }
 
 // StepOff says why a step does not run in a slot on a day that is off, such as "2026-12-25 is not on nyse"; "" if it runs.

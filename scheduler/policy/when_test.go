@@ -99,6 +99,51 @@ func TestWhen(t *testing.T) {
 	}
 }
 
+// TestStoredWhen compares the schedules of jobs that share a spec with those that When returns.
+func TestStoredWhen(t *testing.T) {
+	for name, spec := range map[string]*job.Spec{
+		"plain":         {Schedule: []string{"30 2 * * *"}},
+		"with jitter":   {Schedule: []string{"30 2 * * *"}, Jitter: job.Duration(time.Hour)},
+		"hashed":        {Schedule: []string{"h 2 * * *"}, Jitter: job.Duration(time.Hour)},
+		"two hashed":    {Schedule: []string{"30 2 * * *", "H H * * *"}},
+		"at an instant": {At: []time.Time{hours(5)}, Jitter: job.Duration(time.Hour)},
+		"no slots":      {},
+		"invalid":       {Schedule: []string{"nonsense"}},
+	} {
+		for i := range 5 {
+			seed := fmt.Sprint("job-", i)
+			want, wrong := policy.When(seed, spec)
+			got, err := policy.StoredWhen(seed, spec)
+			if (err == nil) != (wrong == nil) || (got == nil) != (want == nil) {
+				t.Fatalf("%s: got %v, %v, want %v, %v", name, got, err, want, wrong)
+			}
+			if got == nil {
+				continue
+			}
+			x, _ := got.Next(noon)
+			y, _ := want.Next(noon)
+			if !x.Equal(y) || got.Offset() != want.Offset() {
+				t.Errorf("%s of %s: got %v and %v, want %v and %v", name, seed, x, got.Offset(), y, want.Offset())
+			}
+		}
+	}
+}
+
+// TestStoredWhenParsesOnce bounds the allocations for a further job with the same spec.
+func TestStoredWhenParsesOnce(t *testing.T) {
+	for jitter, most := range map[time.Duration]float64{0: 0, time.Hour: 1} {
+		spec := &job.Spec{Schedule: []string{"30 2 * * 1-5"}, Timezone: "Europe/Berlin", Jitter: job.Duration(jitter)}
+		got := testing.AllocsPerRun(100, func() {
+			if when, err := policy.StoredWhen("j", spec); when == nil || err != nil {
+				t.Error(when, err)
+			}
+		})
+		if got > most {
+			t.Errorf("with a jitter of %v: got %v allocations, want at most %v", jitter, got, most)
+		}
+	}
+}
+
 // TestStepOff looks at days in the time zone of the step.
 func TestStepOff(t *testing.T) {
 	s := &job.Spec{Timezone: "Europe/Berlin", Calendar: &job.Calendar{On: "nyse", Weekdays: []string{"mon-fri"}, Except: []string{"2026-12-25"}}}

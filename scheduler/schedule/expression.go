@@ -42,7 +42,7 @@ func parseExpression(text, seed string, gap Gap, fold Fold) (rule, *refusal) {
 		if r, err = parseWritten(text, seed); err != nil {
 			return rule{}, err
 		}
-		if !strings.Contains(text, "H") { // an expression with H differs between jobs
+		if !Hashed(text) {
 			expressions.put(text, r)
 		}
 	}
@@ -52,6 +52,9 @@ func parseExpression(text, seed string, gap Gap, fold Fold) (rule, *refusal) {
 	}
 	return r, nil
 }
+
+// Hashed reports whether an expression may have H. If so, its slots depend on the Seed.
+func Hashed(text string) bool { return strings.ContainsAny(text, "Hh") }
 
 // parseWritten parses an expression of five or six fields, in upper case. The rule has no gap and no fold yet.
 func parseWritten(text, seed string) (rule, *refusal) {

@@ -2,8 +2,6 @@ package schedule
 
 import (
 	"fmt"
-	"hash/fnv"
-	"io"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -145,10 +143,12 @@ const jitterSalt = 0xff
 // draw returns a number in [0, n) that depends only on seed and salt. It must never change, because the times of every
 // job with H or jitter depend on it.
 func draw(seed string, salt byte, n uint64) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte{salt}) // hash.Hash never returns an error
-	_, _ = io.WriteString(h, seed)
-	hi, _ := bits.Mul64(mix(h.Sum64()), n)
+	const offset, prime = 14695981039346656037, 1099511628211 // of FNV-1a: hash/fnv would allocate
+	h := (offset ^ uint64(salt)) * prime
+	for i := range len(seed) {
+		h = (h ^ uint64(seed[i])) * prime
+	}
+	hi, _ := bits.Mul64(mix(h), n)
 	return hi
 }
 

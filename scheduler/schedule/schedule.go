@@ -60,6 +60,15 @@ func Offset(seed string, jitter time.Duration) time.Duration {
 	return time.Duration(draw(seed, jitterSalt, uint64(jitter.Milliseconds()))) * time.Millisecond
 }
 
+// For returns the schedule of a job named seed that has the same slots and the given jitter. s may have hashed expressions only if
+// seed is its own.
+func (s *Schedule) For(seed string, jitter time.Duration) *Schedule {
+	if jitter == 0 && s.offset == 0 {
+		return s
+	}
+	return &Schedule{plan: s.plan, offset: Offset(seed, jitter)}
+}
+
 // Count returns the number of slots in (after, upTo]. It stops counting at limit; exact is false then. For a list, or for a
 // single period without excluded dates, it computes the number without counting and ignores limit.
 func (s *Schedule) Count(after, upTo time.Time, limit int) (n int, exact bool) {

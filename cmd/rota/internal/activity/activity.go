@@ -2,20 +2,24 @@ package activity
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/delayed"
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 // Feed delivers the changes of the store.
 type Feed interface {
 	Ready() <-chan struct{}
 	Take() []job.Change
+}
+
+// Definitions has the definition of each job. It has every change that the Feed has delivered, and maybe later ones.
+type Definitions interface {
+	Job(name string) (*job.Job, bool)
+	JobsThat(accept func(*job.Job) bool) []*job.Job // in no order
 }
 
 const (
@@ -27,9 +31,10 @@ const (
 // Activity is the summary. Its methods may be called by several goroutines.
 type Activity struct {
 	mu      sync.RWMutex
-	jobs    map[string]*Job     // guarded by mu
-	names   []string            // guarded by mu: names of jobs, sorted; nil after a job was added or removed
-	active  map[string]*job.Run // guarded by mu: runs that have not ended, by name; without those in Job.delayed
+	defs    Definitions         // guarded by mu; nil before Run
+	runs    map[string]*Runs    // guarded by mu, by job; absent for a job without runs and without a cursor: a million may have none
+	byName  []entry             // guarded by mu: all jobs, sorted; nil until a reader needs it, and after a job was added or removed
+	active  map[string]*job.Run // guarded by mu: runs that have not ended, by name; without those in Runs.delayed
 	minutes [minutesKept]Minute // guarded by mu: the minute m is at m modulo minutesKept
 	ended   []*job.Run          // guarded by mu: the latest ended runs; the latest is last
 	changed []changed           // guarded by mu: ascending revisions
@@ -54,11 +59,12 @@ type Minute struct {
 
 // New returns an empty summary.
 func New() *Activity {
-	return &Activity{jobs: map[string]*Job{}, active: map[string]*job.Run{}, moved: make(chan struct{})}
+	return &Activity{runs: map[string]*Runs{}, active: map[string]*job.Run{}, moved: make(chan struct{})}
 }
 
 // Run follows a feed until ctx ends.
-func (a *Activity) Run(ctx context.Context, feed Feed) error {
+func (a *Activity) Run(ctx context.Context, feed Feed, defs Definitions) error {
+	a.read(defs)
 	for {
 		select {
 		case <-ctx.Done():
@@ -69,28 +75,17 @@ func (a *Activity) Run(ctx context.Context, feed Feed) error {
 	}
 }
 
+func (a *Activity) read(defs Definitions) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.defs = defs
+}
+
 // Apply takes changes over. A long list is applied in parts, so that readers do not wait for all of it.
 func (a *Activity) Apply(list []job.Change) {
-	a.makeRoom(list)
 	for part := range slices.Chunk(list, 1000) {
 		a.apply(part)
 	}
-}
-
-// makeRoom makes room for the jobs of the first list, which may be a million.
-func (a *Activity) makeRoom(list []job.Change) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.jobs) > 0 {
-		return
-	}
-	n := 0
-	for i := range list {
-		if list[i].Kind == job.RecordJob {
-			n++
-		}
-	}
-	a.jobs = make(map[string]*Job, n)
 }
 
 func (a *Activity) apply(list []job.Change) {
@@ -121,51 +116,39 @@ func (a *Activity) apply(list []job.Change) {
 	a.moved = make(chan struct{})
 }
 
-// jobLocked returns the state of a job, and adds it if it is unknown.
-func (a *Activity) jobLocked(name string) *Job {
-	j := a.jobs[name]
-	if j == nil {
-		j = &Job{Runs: noRuns}
-		a.jobs[name] = j
+// runsLocked returns the state of the runs of a job, and adds it if it is missing.
+func (a *Activity) runsLocked(name string) *Runs {
+	r := a.runs[name]
+	if r == nil {
+		r = new(Runs)
+		a.runs[name] = r
 	}
-	return j
+	return r
 }
 
 func (a *Activity) setJobLocked(c job.Change) {
 	definition := job.ValueOf[job.Job](c)
-	j := a.jobLocked(c.Name)
-	if (definition == nil) != (j.Job == nil) {
-		a.names = nil
-	}
 	a.defined++
-	j.Job, j.When = definition, nil
-	if definition != nil {
-		j.When, _ = policy.When(c.Name, definition.Spec) // the quarantine of the cluster reports mistakes
+	if i, known := find(a.byName, c.Name); known && definition != nil {
+		a.byName[i] = entry{def: definition}
+	} else if known || definition != nil {
+		a.byName = nil
 	}
-	j.first()
-	if definition == nil && j.Active == 0 {
-		delete(a.jobs, c.Name)
+	if r := a.runs[c.Name]; definition == nil && r != nil && r.Active == 0 {
+		delete(a.runs, c.Name)
 	}
 }
 
 func (a *Activity) setCursorLocked(c job.Change) {
 	cursor := job.ValueOf[job.Cursor](c)
-	switch {
-	case cursor != nil:
-		j := a.jobLocked(c.Name)
-		j.Next, j.decided = cursor.Next, true
-	case a.jobs[c.Name] != nil:
-		j := a.jobs[c.Name]
-		j.decided = false
-		j.first()
+	if cursor == nil && a.runs[c.Name] == nil {
+		return
 	}
+	a.runsLocked(c.Name).cursor = cursor
 }
 
 func (a *Activity) setRunLocked(owner, id string, c job.Change) {
-	j := a.jobLocked(owner)
-	if j.Runs == noRuns {
-		j.Runs = new(Runs)
-	}
+	j := a.runsLocked(owner)
 	if j.delayed.Get(id) != nil {
 		j.delayed.Remove(id)
 		j.Active--
@@ -188,8 +171,8 @@ func (a *Activity) setRunLocked(owner, id string, c job.Change) {
 	}
 	switch r := job.ValueOf[job.Run](c); {
 	case r == nil:
-		if j.Job == nil && j.Active == 0 {
-			delete(a.jobs, owner)
+		if _, known := a.defs.Job(owner); !known && j.Active == 0 {
+			delete(a.runs, owner)
 		}
 	case !r.State.Terminal():
 		a.active[c.Name] = r
@@ -208,7 +191,7 @@ func (a *Activity) setRunLocked(owner, id string, c job.Change) {
 }
 
 // endLocked counts a run that has ended.
-func (a *Activity) endLocked(j *Job, r *job.Run) {
+func (a *Activity) endLocked(j *Runs, r *job.Run) {
 	if at := r.Finished.Truncate(time.Minute); !at.IsZero() {
 		m := &a.minutes[(at.Unix()/60)%minutesKept]
 		switch {
@@ -244,26 +227,4 @@ func (a *Activity) endLocked(j *Job, r *job.Run) {
 		}
 	}
 	j.Last = r
-}
-
-// Names returns the names of all jobs, sorted. Callers must not change it.
-func (a *Activity) Names() []string {
-	a.mu.RLock()
-	names := a.names
-	a.mu.RUnlock()
-	if names != nil {
-		return names
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.names == nil {
-		a.names = slices.SortedFunc(maps.Keys(a.jobs), func(x, y string) int {
-			if x < y {
-				return -1
-			}
-			return 1
-		})
-		a.names = slices.DeleteFunc(a.names, func(name string) bool { return a.jobs[name].Job == nil })
-	}
-	return a.names
 }

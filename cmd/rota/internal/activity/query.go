@@ -3,6 +3,7 @@ package activity
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -12,12 +13,36 @@ import (
 func (a *Activity) Job(name string, see func(j *Job)) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	j := a.jobs[name]
-	if j == nil || j.Job == nil {
+	if a.defs == nil {
 		return false
 	}
-	see(j)
-	return true
+	def, ok := a.defs.Job(name)
+	if ok {
+		state := new(Job)
+		a.setLocked(state, &entry{def: def})
+		see(state)
+	}
+	return ok
+}
+
+// setLocked makes j the state of the job of an entry.
+func (a *Activity) setLocked(j *Job, e *entry) {
+	j.Job, j.Runs, j.first = e.def, noRuns, &e.first
+	if runs := a.runs[e.def.Name]; runs != nil {
+		j.Runs = runs
+	}
+}
+
+// Cursors returns the cursors that accept takes, in no order.
+func (a *Activity) Cursors(accept func(*job.Cursor) bool) (list []*job.Cursor) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, r := range a.runs {
+		if r.cursor != nil && accept(r.cursor) {
+			list = append(list, r.cursor)
+		}
+	}
+	return list
 }
 
 // Defined returns a number that changes with every change of a definition.
@@ -27,20 +52,49 @@ func (a *Activity) Defined() int64 {
 	return a.defined
 }
 
-// Each calls see with each job in the order of names, until see returns false.
+// Each calls see with each job in the order of names, until see returns false. see must not keep the state.
 func (a *Activity) Each(after string, see func(name string, j *Job) bool) {
-	names := a.Names()
-	start, found := slices.BinarySearch(names, after)
+	list := a.sorted()
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	start, found := find(list, after)
 	if found {
 		start++
 	}
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, name := range names[start:] {
-		if j := a.jobs[name]; j != nil && j.Job != nil && !see(name, j) {
+	state := new(Job)
+	for i := start; i < len(list); i++ {
+		a.setLocked(state, &list[i])
+		if !see(state.Job.Name, state) {
 			return
 		}
 	}
+}
+
+// sorted returns the list of all jobs. Its elements may be read while a.mu is locked.
+func (a *Activity) sorted() []entry {
+	a.mu.RLock()
+	list := a.byName
+	a.mu.RUnlock()
+	if list != nil {
+		return list
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.byName != nil || a.defs == nil {
+		return a.byName
+	}
+	defs := a.defs.JobsThat(func(*job.Job) bool { return true })
+	a.byName = make([]entry, len(defs))
+	for i, def := range defs {
+		a.byName[i].def = def
+	}
+	slices.SortFunc(a.byName, func(x, y entry) int { return strings.Compare(x.def.Name, y.def.Name) })
+	return a.byName
+}
+
+// find returns the place of a job in a sorted list, and whether it is there.
+func find(list []entry, name string) (int, bool) {
+	return slices.BinarySearchFunc(list, name, func(e entry, name string) int { return strings.Compare(e.def.Name, name) })
 }
 
 // Active calls see with each run that has not ended, in no order. The next call may overwrite a delayed run that has not begun, so
@@ -52,7 +106,7 @@ func (a *Activity) Active(now time.Time, see func(*job.Run), later func(job stri
 		see(r)
 	}
 	scratch := new(job.Run)
-	for name, j := range a.jobs {
+	for name, j := range a.runs {
 		n := j.delayed.Len()
 		for at, d := range j.delayed.Ascending() {
 			if at > job.Instant(now) {

@@ -150,11 +150,13 @@ func (b *Backend) ofJobs(now time.Time) []attention.Item {
 	defer b.found.mu.Unlock()
 	if age := now.Sub(b.found.at); age < 0 || age > max(attentionAge, attentionRest*b.found.took) {
 		began := time.Now()
-		b.found.items = attention.OfJobs(attention.Facts{
-			Jobs: b.mirror.JobsThat(func(*job.Job) bool { return true }), Gate: b.mirror.Gate(), Workers: b.mirror.Workers(), Now: now,
-			Runs:   b.mirror.RunsDue(now, func(r *job.Run) bool { return attention.Reads(r, now) }),
-			Cursor: b.mirror.Cursor,
-		})
+		f := attention.Facts{
+			Gate: b.mirror.Gate(), Workers: b.mirror.Workers(), Now: now,
+			Runs:    b.mirror.RunsDue(now, func(r *job.Run) bool { return attention.Reads(r, now) }),
+			Cursors: b.cfg.Activity.Cursors(func(c *job.Cursor) bool { return attention.IsAhead(c, now) }),
+		}
+		f.Jobs = b.mirror.JobsThat(f.Concerns())
+		b.found.items = attention.OfJobs(f)
 		b.found.at, b.found.took = now, time.Since(began)
 	}
 	return b.found.items

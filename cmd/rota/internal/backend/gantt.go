@@ -32,7 +32,7 @@ func (b *Backend) Gantt(_ context.Context, q api.GanttQuery) (api.GanttView, err
 	row := func(name string, j *activity.Job) {
 		v.Rows = append(v.Rows, api.GanttRow{Job: name, State: stateOf(j, now), Step: j.Job.Spec.Step()})
 		if !stopped && j.Job.Paused == nil {
-			whens[name] = j.When
+			whens[name] = j.When()
 		}
 	}
 	if q.Job != "" {
@@ -71,10 +71,11 @@ func occurs(j *activity.Job, from, until, now time.Time) bool {
 	if from.Before(now) && (j.Active > 0 || j.Last != nil && !j.Last.Finished.Before(from)) || j.Failed > 0 && until.After(now) {
 		return true
 	}
-	if j.When == nil || j.Job.Paused != nil || !until.After(now) {
+	when := j.When()
+	if when == nil || j.Job.Paused != nil || !until.After(now) {
 		return false
 	}
-	next, ok := j.When.Next(job.Later(from, now))
+	next, ok := when.Next(job.Later(from, now))
 	return ok && next.Before(until)
 }
 

@@ -41,16 +41,17 @@ func (b *Backend) countLoad(from time.Time, visible func(string) bool) api.LoadV
 	v, stopped := api.LoadView{From: from}, b.mirror.Gate().Paused != nil
 	var all schedule.Load
 	b.cfg.Activity.Each("", func(name string, j *activity.Job) bool {
+		when := j.When()
 		switch {
 		case !visible(name):
 		case j.Job.Spec.Step():
 			v.Steps++
-		case j.When == nil:
+		case when == nil:
 		case stopped || j.Job.Paused != nil:
 			v.Paused++
 		default:
 			v.Jobs++
-			all.Add(j.When)
+			all.Add(when)
 		}
 		return true
 	})

@@ -39,10 +39,10 @@ func (b *Backend) Overview(_ context.Context, visible func(string) bool) (api.Ov
 			v.Failing++
 			v.Trouble = insert(v.Trouble, trouble(name, j), overviewTrouble, func(a, b api.TroubleView) int { return b.At.Compare(a.At) })
 		}
-		if j.Job.Paused == nil && j.Next.After(now) {
+		if j.Job.Paused == nil && j.Next().After(now) {
 			v.Next = insert(
 				v.Next,
-				api.SlotView{Job: name, Slot: j.Next},
+				api.SlotView{Job: name, Slot: j.Next()},
 				overviewList,
 				func(a, b api.SlotView) int { return a.Slot.Compare(b.Slot) },
 			)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -44,8 +43,6 @@ func NewLog(s *store.Store, m *store.Mirror) *Log {
 func (l *Log) Run(ctx context.Context) error {
 	tail, _ := l.mirror.Tail()
 	defer l.mirror.Unfeed(tail)
-	again := time.NewTicker(time.Second)
-	defer again.Stop()
 	for ctx.Err() == nil {
 		for _, c := range tail.Take() {
 			switch v := c.Value.(type) {
@@ -59,17 +56,17 @@ func (l *Log) Run(ctx context.Context) error {
 		}
 		if !l.Read() {
 			l.load(ctx)
+			continue
 		}
 		select {
 		case <-ctx.Done():
 		case <-tail.Ready():
-		case <-again.C:
 		}
 	}
 	return nil
 }
 
-// load reads the events that were written before Run began.
+// load reads the events that were written before Run began. After an error it pauses, and Run calls it again.
 func (l *Log) load(ctx context.Context) {
 	events, err := l.store.Events(ctx, job.ClusterEvents, timeline.MaxEvents)
 	if err != nil {

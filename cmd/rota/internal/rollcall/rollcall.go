@@ -39,7 +39,8 @@ const (
 
 // Calls observes the other replicas.
 type Calls struct {
-	cfg Config
+	cfg   Config
+	ended chan struct{} // holds a token after a round, and after a death
 
 	mu      sync.Mutex
 	peers   map[string]*peer // guarded by mu
@@ -57,12 +58,16 @@ type peer struct {
 }
 
 // New returns Calls without any observation.
-func New(cfg Config) *Calls { return &Calls{cfg: cfg, peers: make(map[string]*peer)} }
+func New(cfg Config) *Calls {
+	return &Calls{cfg: cfg, ended: make(chan struct{}, 1), peers: make(map[string]*peer)}
+}
 
 // Run calls the others until ctx ends.
 func (c *Calls) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		loop.Pause(ctx, c.round(ctx))
+		pause := c.round(ctx)
+		c.signal()
+		loop.Pause(ctx, pause)
 	}
 	return nil
 }
@@ -197,8 +202,19 @@ func (c *Calls) Died(addr string, at time.Time) {
 	c.mu.Unlock()
 	if list != nil {
 		c.cfg.Publish(list)
+		c.signal()
 	}
 }
+
+func (c *Calls) signal() {
+	select {
+	case c.ended <- struct{}{}:
+	default:
+	}
+}
+
+// Ended returns a channel that receives a value after each round, and when a replica has died. It has one reader.
+func (c *Calls) Ended() <-chan struct{} { return c.ended }
 
 // open returns the outage of a replica that has not ended; nil if it answers. The name "" stands for the leadership.
 func (c *Calls) open(name string) *job.Outage {

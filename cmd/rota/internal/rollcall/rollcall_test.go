@@ -105,6 +105,35 @@ func TestAWitnessedDeathIsExact(t *testing.T) {
 	})
 }
 
+// TestRoundsAndDeathsAreSignaled counts how often Record works. It has no timer of its own, so that an idle leader wakes up less often.
+func TestRoundsAndDeathsAreSignaled(t *testing.T) {
+	play(t, func(s *scene) {
+		ctx, cancel := context.WithCancel(context.Background())
+		signals := 0
+		go func() {
+			for ctx.Err() == nil {
+				select {
+				case <-s.Ended():
+					signals++
+				case <-ctx.Done():
+				}
+			}
+		}()
+		s.run(9900 * time.Millisecond)
+		synctest.Wait()
+		if want := 20; signals != want {
+			t.Errorf("got %d signals in 9.9 s, want %d", signals, want)
+		}
+		s.Died("q2:1", time.Now())
+		synctest.Wait()
+		if want := 21; signals != want {
+			t.Errorf("after a death: got %d signals, want %d", signals, want)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
 func TestAnAnswerFromBeforeTheDeathDoesNotEndTheOutage(t *testing.T) {
 	play(t, func(s *scene) {
 		s.run(3 * time.Second)
