@@ -51,7 +51,7 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 	case p.gate.Paused != nil: // a deletion by hand also resumes the jobs
 		p.gate, _ = p.gate.SetPause(nil, now)
 	}
-	for j := range p.jobs.all {
+	for _, j := range p.jobs {
 		p.markDirty(j)
 	}
 }

@@ -22,7 +22,7 @@ func (p *Planner) applyBackfill(c job.Change) {
 	} else {
 		delete(p.backfills, c.Name)
 	}
-	if j := p.jobs.get(c.Name); j != nil {
+	if j := p.jobs[c.Name]; j != nil {
 		p.markDirty(j)
 	}
 }

@@ -21,7 +21,7 @@ func (p *Planner) backfilledSteps(j *jobState, b *job.Backfill) (steps []*jobSta
 		}
 	}
 	for _, name := range b.Steps {
-		step := p.jobs.get(name)
+		step := p.jobs[name]
 		if step == nil || !step.isStep() || slices.ContainsFunc(step.def.Spec.After, func(a job.After) bool { return !ordered(a) }) {
 			return nil, false
 		}
@@ -92,8 +92,8 @@ func postponed(r, next *job.Run) *job.Decision {
 // wakeBackfills schedules the jobs whose backfills include a step, after a run of it has ended.
 func (p *Planner) wakeBackfills(step string) {
 	for name, b := range p.backfills {
-		if b.State == job.BackfillRunning && slices.Contains(b.Steps, step) && p.jobs.get(name) != nil {
-			p.markDirty(p.jobs.get(name))
+		if b.State == job.BackfillRunning && slices.Contains(b.Steps, step) && p.jobs[name] != nil {
+			p.markDirty(p.jobs[name])
 		}
 	}
 }

@@ -57,7 +57,7 @@ func lifeOfARun(n int) (least time.Duration) {
 				p.Resolve(d, job.Applied{Rev: rev}, now)
 			}
 		}
-		r := *p.jobs.get(job.AdHoc).live.order[0].Run
+		r := *p.jobs[job.AdHoc].live.order[0].Run
 		r, _ = r.Claim(r.Rev, now)
 		apply(r)
 		r, _ = r.Finish(job.Outcome{State: job.Succeeded, At: now})

@@ -105,7 +105,7 @@ func (p *Planner) pendingSlots(j *jobState) (slots []time.Time) {
 			}
 		}
 		for _, a := range before[i].def.Spec.After {
-			if parent := p.jobs.get(a.Job); parent != nil && parent.isStep() && !seen[parent] {
+			if parent := p.jobs[a.Job]; parent != nil && parent.isStep() && !seen[parent] {
 				seen[parent] = true
 				before = append(before, parent)
 			}

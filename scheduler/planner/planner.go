@@ -9,7 +9,7 @@ import (
 // Planner is the state machine. It is not safe for concurrent use.
 type Planner struct {
 	cfg     Config
-	jobs    jobTable
+	jobs    map[string]*jobState
 	workers map[string]*workerState
 	invalid published[error] // jobs whose schedule cannot be parsed, and why
 	gate    job.Gate
@@ -46,7 +46,7 @@ type Planner struct {
 // New returns a planner that knows nothing yet.
 func New(cfg Config) *Planner {
 	return &Planner{
-		cfg: cfg.withDefaults(), jobs: newJobTable(), workers: make(map[string]*workerState),
+		cfg: cfg.withDefaults(), jobs: make(map[string]*jobState), workers: make(map[string]*workerState),
 		unreadableWorkers: make(map[*workerState]time.Time), waiting: make(map[demandKind]*demand),
 		backfills: make(map[string]*job.Backfill), turned: make(map[string]time.Time),
 		limits: make(map[string]*limitState), contended: make(map[*limitState]bool),
@@ -66,7 +66,7 @@ func (p *Planner) Lead(now time.Time) {
 	for _, l := range p.limits {
 		l.reserved, l.waiting = 0, nil
 	}
-	for j := range p.jobs.all {
+	for _, j := range p.jobs {
 		j.busy, j.arming = false, nil
 		p.setUnplaced(j, unplacedRuns{})
 		j.resetTrouble()

@@ -84,10 +84,10 @@ func (j *jobState) ownLive() *liveRuns {
 }
 
 func (p *Planner) job(name string) *jobState {
-	j := p.jobs.get(name)
+	j := p.jobs[name]
 	if j == nil {
 		j = &jobState{name: name, live: noRuns}
-		p.jobs.add(j)
+		p.jobs[name] = j
 	}
 	return j
 }
@@ -98,14 +98,14 @@ func (p *Planner) forgetJob(j *jobState) {
 		p.timers.set(j, time.Time{})
 		p.setUnplaced(j, unplacedRuns{})
 		p.leaveQueues(j)
-		p.jobs.remove(j.name)
+		delete(p.jobs, j.name)
 	}
 }
 
 // Grow makes room for n jobs if no job is known yet. It speeds up the start with very many jobs.
 func (p *Planner) Grow(n int) {
-	if p.jobs.count == 0 {
-		p.jobs.makeRoom(n)
+	if len(p.jobs) == 0 {
+		p.jobs = make(map[string]*jobState, n)
 		p.dirty = make([]*jobState, 0, n)
 		p.timers.heap = make([]timer, 0, n)
 	}

@@ -173,7 +173,7 @@ func (p *Planner) openSlots(j *jobState, at *job.Cursor) (open []time.Time) {
 		}
 	}
 	for _, a := range j.def.Spec.After {
-		parent := p.jobs.get(a.Job)
+		parent := p.jobs[a.Job]
 		if parent == nil {
 			continue
 		}

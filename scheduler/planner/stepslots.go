@@ -111,7 +111,7 @@ func unfit(spec *job.Spec, r *job.Run) string {
 func (p *Planner) standing(r *job.Run, a job.Parent) (workflow.Standing, job.Guard) {
 	id := a.RunID(r)
 	guard := job.Guard{Kind: job.RecordRun, Name: a.Job + "/" + id}
-	parent := p.jobs.get(a.Job)
+	parent := p.jobs[a.Job]
 	if parent != nil {
 		if ended := parent.ended.get(id); ended != nil {
 			guard.Rev = ended.Rev
@@ -184,7 +184,7 @@ func (p *Planner) moveStep(j *jobState, at *job.Cursor, open []time.Time, slot t
 		upTo = open[i].Add(-1)
 	}
 	for _, a := range j.def.Spec.After {
-		if parent := p.jobs.get(a.Job); parent != nil && parent.def != nil {
+		if parent := p.jobs[a.Job]; parent != nil && parent.def != nil {
 			if passed := p.passed(parent); passed != nil {
 				upTo = job.Earlier(upTo, passed.After)
 			} else {

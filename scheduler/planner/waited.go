@@ -46,7 +46,7 @@ func (p *Planner) waitsSince(r *job.Run) time.Time {
 	since := own
 	p.roots(r, make(map[string]bool), func(root *job.Run) {
 		due := root.Slot
-		if j := p.jobs.get(root.Job); j.when != nil {
+		if j := p.jobs[root.Job]; j.when != nil {
 			due = due.Add(j.when.Offset())
 		}
 		since = job.Earlier(since, job.Later(due, root.Created))
@@ -59,7 +59,7 @@ func (p *Planner) waitsSince(r *job.Run) time.Time {
 func (p *Planner) roots(r *job.Run, seen map[string]bool, found func(*job.Run)) {
 	for i := range r.After {
 		a := &r.After[i]
-		j, id := p.jobs.get(a.Job), a.RunID(r)
+		j, id := p.jobs[a.Job], a.RunID(r)
 		name := a.Job + "/" + id
 		if j == nil || seen[name] {
 			continue
