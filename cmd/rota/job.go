@@ -66,7 +66,7 @@ func writeJob(p *page, v *api.JobView, running bool, definition string) {
 		"Last", last,
 		"Active", activeText(v),
 		"Origin", originText(v.Origin),
-		"Updated", fmt.Sprintf("%s, generation %d, revision %d", p.moment(v.Updated)+byText(v.Author()), v.Generation, v.Revision),
+		"Updated", fmt.Sprintf("%s, generation %d, revision %d", p.moment(v.Updated)+byText(v.UpdatedBy), v.Generation, v.Revision),
 		"Slots count since", fmt.Sprintf("%s, %s", p.moment(v.Since), v.SinceReason),
 	)
 	p.line("")

@@ -51,7 +51,7 @@ func define[S any](cur *Definition[S], name string, spec S, origin Origin, now t
 }
 
 // Define returns the definition that results from applying spec to cur at now, and whether anything changed. If cur is nil, the
-// job does not exist yet. The caller sets the author. A pause stays. If the schedule changes, undecided slots of the old schedule
+// job does not exist yet. The caller sets UpdatedBy. A pause stays. If the schedule changes, undecided slots of the old schedule
 // are dropped.
 func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job, bool) {
 	spec = spec.WithDefaults()
@@ -69,7 +69,7 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 		return *cur, false
 	}
 	next := *cur
-	next.Origin, next.Updated, next.UpdatedBy, next.Spec = origin, now, nil, &spec
+	next.Origin, next.Updated, next.UpdatedBy, next.Spec = origin, now, "", &spec
 	if !sameJSON(*cur.Spec, spec) {
 		next.Generation++
 	}

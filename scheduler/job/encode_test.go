@@ -140,7 +140,6 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 			Command: lists.Draw(t, "command"), Shell: texts.Draw(t, "shell"), Handler: texts.Draw(t, "handler"), Dir: texts.Draw(t, "dir"),
 		},
 	}
-	j.SetAuthor(texts.Draw(t, "author"))
 	if rapid.Bool().Draw(t, "was rescheduled") {
 		j.Jittered = new(durations.Draw(t, "jittered"))
 	}

@@ -12,7 +12,7 @@ type Job struct {
 	Generation int64     `json:"generation"` // from 1; rises with every change of Spec
 	Created    time.Time `json:"created"`
 	Updated    time.Time `json:"updated"`
-	UpdatedBy  *string   `json:"updated_by,omitempty"` // the client of the last change of Spec; nil: a file, or an earlier version
+	UpdatedBy  string    `json:"updated_by,omitempty"` // the client of the last change of Spec; empty: a file, or an earlier version
 
 	// Since is the instant after which the present schedule counts. Slots at or before it do not run, except those that were undecided
 	// when the job was paused. SinceReason is one of created, rescheduled and resumed. SinceGeneration is the generation that brought
@@ -36,21 +36,6 @@ type Job struct {
 
 	Rev    int64 `json:"-"`
 	Stored int   `json:"-"` // bytes of the record; 0 if it was not read from the store
-}
-
-// Author returns the client of the last change of the spec; "" if it is unknown.
-func (j *Job) Author() string {
-	if j.UpdatedBy == nil {
-		return ""
-	}
-	return *j.UpdatedBy
-}
-
-// SetAuthor records the client of the last change of the spec.
-func (j *Job) SetAuthor(by string) {
-	if j.UpdatedBy = nil; by != "" {
-		j.UpdatedBy = &by
-	}
 }
 
 // The values of Job.SinceReason.

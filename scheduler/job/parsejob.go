@@ -15,9 +15,7 @@ func (j *Job) ParseJSON(b []byte) bool {
 	j.Generation = s.mustNumber(`,"generation":`)
 	j.Created = s.mustTime(`,"created":`)
 	j.Updated = s.mustTime(`,"updated":`)
-	if s.next(`,"updated_by":`) {
-		j.UpdatedBy = new(string(s.quoted()))
-	}
+	j.UpdatedBy = s.string(`,"updated_by":`)
 	j.Since = s.mustTime(`,"since":`)
 	j.SinceReason = s.must(`,"since_reason":`)
 	j.SinceGeneration = s.number(`,"since_generation":`)

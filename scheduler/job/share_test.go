@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 )
 
 // TestDefinitionsShareSpecs checks that definitions with equal specs share one, and others do not.
@@ -47,13 +46,6 @@ func TestDefinitionsShareSpecs(t *testing.T) {
 	}
 	if empty := read("f", "x-4", Spec{}); empty.Spec == nil {
 		t.Error("no spec was read")
-	}
-}
-
-// TestSizeOfAJob bounds a definition without its spec. The next size of an allocation has 32 bytes more, 32 MB for a million jobs.
-func TestSizeOfAJob(t *testing.T) {
-	if got := unsafe.Sizeof(Job{}); got > 288 {
-		t.Errorf("got %d bytes, want at most 288", got)
 	}
 }
 

@@ -30,7 +30,7 @@ func (b *Backend) editor(kind string) (editor, error) {
 		return &definitions[job.Job]{
 			b: b, kind: kind, read: b.store.Job, write: b.store.PutJob, delete: b.store.DeleteJob, parse: b.parseJob,
 			head: func(j *job.Job) (*int64, job.Origin) { return &j.Rev, j.Origin },
-			view: func(j *job.Job) any { return b.jobView(j) }, author: (*job.Job).SetAuthor,
+			view: func(j *job.Job) any { return b.jobView(j) }, author: func(j *job.Job) *string { return &j.UpdatedBy },
 			user: b.stepBehind,
 		}, nil
 	case api.KindLimit:
@@ -79,7 +79,7 @@ type definitions[T any] struct {
 	head   func(*T) (rev *int64, origin job.Origin)
 	view   func(*T) any
 
-	author    func(v *T, by string)    // records the client of the last change; nil: records of this kind do not name it
+	author    func(*T) *string         // the client of the last change; nil: records of this kind do not name it
 	user      func(name string) string // returns a job that uses a definition, empty if none does; nil: jobs cannot use this kind
 	overwrite bool                     // a client may replace an unreadable record without naming its revision
 }
@@ -118,7 +118,7 @@ func (d *definitions[T]) put(
 			rev, _ := d.head(&next)
 			*rev = cur.rev // this also replaces an unreadable record
 			if d.author != nil {
-				d.author(&next, by)
+				*d.author(&next) = by
 			}
 			return present[T]{&next, cur.rev}, changed, nil
 		},
