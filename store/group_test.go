@@ -140,16 +140,23 @@ func TestAClientsWriteEndsThePauseOfASender(t *testing.T) {
 		defer s.Close()
 		var others sync.WaitGroup
 		defer others.Wait()
-		for i := 0; s.free.inFlight < maxInFlight; i++ {
+		senders := func() (running int, pausing bool) {
+			s.free.mu.Lock()
+			defer s.free.mu.Unlock()
+			return s.free.inFlight, s.free.pausing
+		}
+		for i, running := 0, 0; running < maxInFlight; i++ {
 			slow.Store(i >= 2*burst)
 			others.Go(func() { _, _ = s.PutJob(t.Context(), definition(fmt.Sprint("other", i))) })
 			synctest.Wait()
-			if s.free.pausing && s.free.inFlight < maxInFlight {
+			pausing := false
+			if running, pausing = senders(); pausing && running < maxInFlight {
 				time.Sleep(pace)
 				synctest.Wait()
 			}
 		}
-		if slow.Store(false); !s.free.pausing {
+		slow.Store(false)
+		if _, pausing := senders(); !pausing {
 			t.Fatal("no sender waits for its turn")
 		}
 		began := time.Now()
