@@ -127,7 +127,7 @@ func TestAClientsWriteEndsThePauseOfASender(t *testing.T) {
 			slow.Store(i >= 2*burst)
 			others.Go(func() { _, _ = s.PutJob(t.Context(), definition(fmt.Sprint("other", i))) })
 			synctest.Wait()
-			pausing := false
+			var pausing bool
 			if running, pausing = senders(); pausing && running < maxInFlight {
 				time.Sleep(pace)
 				synctest.Wait()

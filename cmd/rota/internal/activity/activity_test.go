@@ -136,7 +136,7 @@ func TestNextOfANewJob(t *testing.T) {
 			t.Errorf("next slot: got %v, want %v", j.Next(), want)
 		}
 		a.Each("", func(name string, j *Job) bool {
-			if !j.Next().Equal(want) || !j.Next().Equal(want) {
+			if first, again := j.Next(), j.Next(); !first.Equal(want) || !again.Equal(want) {
 				t.Errorf("next slot in the list: got %v, want %v", j.Next(), want)
 			}
 			return true
