@@ -93,6 +93,9 @@ func (s *scanner) mustText(lead string, to *string) {
 }
 
 func (s *scanner) addText(to *string) {
+	if s.found == len(s.texts) {
+		s.copyTexts()
+	}
 	s.texts[s.found] = text{s.quoted(), to}
 	s.found++
 }

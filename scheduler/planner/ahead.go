@@ -75,11 +75,8 @@ func (p *Planner) mayOverlap(j *jobState, r *job.Run) bool {
 	return r.Job == job.AdHoc || r.Kind == job.KindBackfill || spec != nil && spec.Overlap == job.OverlapAllow
 }
 
-// armSlot assigns a slot's run to a worker ahead of its time, if it is due soon.
+// armSlot assigns a slot's run to a worker ahead of its time. The slot must be due soon.
 func (p *Planner) armSlot(j *jobState, s slot, now time.Time) *job.Decision {
-	if !p.isSoon(j, s.due, now) {
-		return nil
-	}
 	armed := p.armAhead(j, p.slotRun(j, s, now, ""), now)
 	if armed == nil {
 		return nil
@@ -88,7 +85,7 @@ func (p *Planner) armSlot(j *jobState, s slot, now time.Time) *job.Decision {
 	return p.createRun(j, s, armed)
 }
 
-// armPending does the same as armSlot, for a pending run that is due later: a delayed run or a retry.
+// armPending does the same for a pending run that is due later, a delayed run or a retry, if it is due soon.
 func (p *Planner) armPending(j *jobState, r *liveRun, now time.Time) *job.Decision {
 	if !p.isSoon(j, r.Due, now) {
 		return nil
@@ -210,6 +207,8 @@ func (p *Planner) decideAgain(j *jobState, r *liveRun, now time.Time) *job.Decis
 	}
 	s.due = r.Slot.Add(j.when.Offset())
 	switch {
+	case s.due.After(now) && !p.isSoon(j, s.due, now):
+		return nil
 	case s.due.After(now):
 		return p.armSlot(j, s, now)
 	case p.paused(j) && !p.pausedAt(j).Before(s.due): // it was due before the pause, so it runs once the job is resumed

@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,10 +91,14 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 }
 
 func task(req *executor.Request) Task {
-	name := req.Run.Name()
+	key := req.Run.IdempotencyKey()
+	name := key // without a key of the caller, it is the name
+	if req.Run.Key != "" {
+		name = req.Run.Name()
+	}
 	t := Task{
 		Job: req.Run.Job, Run: name, Slot: req.Run.Slot.UTC(), Attempt: req.Run.Attempt, Token: req.Run.Token,
-		Key: cmp.Or(req.Run.Key, name), Deadline: req.Deadline, Payload: req.Payload(), Params: req.Params(),
+		Key: key, Deadline: req.Deadline, Payload: req.Payload(), Params: req.Params(),
 		TraceParent: req.TraceParent, Inputs: req.Inputs, Outputs: map[string]string{}, Output: req.Output, Progress: func() {},
 	}
 	if req.Beat != nil {

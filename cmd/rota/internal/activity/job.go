@@ -37,7 +37,7 @@ var noRuns = new(Runs)
 // entry is a job in the list of all jobs. Readers keep the first slot in it, because a million jobs may have no cursor.
 type entry struct {
 	def   *job.Job
-	first int64 // the first slot after def.Since, in milliseconds since 1970 UTC; 0: not known yet, noSlot: there is none
+	first int64 // the first slot after def.Since, see job.Instant; 0: not known yet, noSlot: there is none
 }
 
 const noSlot = -1 << 63
@@ -58,7 +58,7 @@ func (j *Job) Next() time.Time {
 		first = noSlot
 		if when := j.When(); when != nil {
 			if slot, ok := when.Next(j.Job.Since); ok {
-				first = slot.UnixMilli()
+				first = job.Instant(slot)
 			}
 		}
 		atomic.StoreInt64(j.first, first)
@@ -66,7 +66,7 @@ func (j *Job) Next() time.Time {
 	if first == noSlot {
 		return time.Time{}
 	}
-	return time.UnixMilli(first).UTC()
+	return time.Unix(0, first).UTC()
 }
 
 // Waits reports whether a run of the job is due at now and has not begun.
