@@ -40,6 +40,7 @@ type Store struct {
 	running running // all requests and watches under way
 	tries   tries   // of requests that must be answered
 	suspect signal  // fired when a member of etcd does not answer
+	probes  prober  // for the watches
 
 	mu     sync.Mutex
 	leader *group // guarded by mu: writes of leader.term
@@ -54,6 +55,7 @@ func New(cfg Config, client *clientv3.Client, log hclog.Logger) *Store {
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.ids.process = cfg.Process
+	s.probes = prober{read: s.Revision, began: time.Now()}
 	s.free = s.newGroup(s.ctx, nil)
 	return s
 }

@@ -80,7 +80,7 @@ func (w *watchdog) current() (at time.Time, ok bool) {
 // member that is cut off still reports progress, so progress alone proves nothing. A message on now asks for a probe at once.
 func (s *Store) probe(w *stream, now <-chan struct{}, probes chan<- probed) {
 	ctx, suspect := w.ctx, w.suspect
-	timer := time.NewTimer(probeEvery)
+	timer := time.NewTimer(s.probes.untilNext(time.Now()))
 	defer timer.Stop()
 	var suspectUntil time.Time
 	for {
@@ -93,14 +93,15 @@ func (s *Store) probe(w *stream, now <-chan struct{}, probes chan<- probed) {
 			suspectUntil = time.Now().Add(suspectFor)
 			suspect = s.suspect.next() //nolint:fatcontext // not derived from the last one
 		}
-		p := probed{at: time.Now(), silence: maxSilence}
-		timer.Reset(probeEvery)
-		if p.at.Before(suspectUntil) {
+		p := probed{silence: maxSilence}
+		if at := time.Now(); at.Before(suspectUntil) {
 			p.silence = suspectSilence
 			timer.Reset(suspectEvery)
+		} else {
+			timer.Reset(s.probes.untilNext(at))
 		}
 		var err error
-		if p.rev, err = s.Revision(ctx); err != nil {
+		if p.at, p.rev, err = s.probes.ask(ctx); err != nil {
 			continue
 		}
 		select {

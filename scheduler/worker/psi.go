@@ -8,37 +8,51 @@ import (
 	"strings"
 )
 
-// ReadPressure returns the pressure of this machine, or of the cgroup of this process if that is higher. It uses the kernel's
-// pressure stall information (PSI): for memory the time in which all work waited, for CPUs the time in which some did, both over
-// ten seconds. A kernel without PSI has estimates instead. An unreadable value counts as zero.
-func ReadPressure() Pressure { return readPressure("/", runtime.NumCPU()) }
+// PressureReader returns a function that reads the pressure of this machine, or of the cgroup of this process if that is higher.
+// The process must not change its cgroup. The function uses the kernel's pressure stall information (PSI): for memory the time in
+// which all work waited, for CPUs the time in which some did, both over ten seconds. A kernel without PSI has estimates instead.
+// An unreadable value counts as zero.
+func PressureReader() func() Pressure { return pressureReader("/", runtime.NumCPU()) }
 
 // lastMemory is the share of the memory below which a kernel without PSI counts as under pressure.
 const lastMemory = 0.1
 
-// readPressure does the same as ReadPressure, with proc and sys below root, for a machine of so many cores.
-func readPressure(root string, cores int) (p Pressure) {
-	read := func(name ...string) string {
-		b, _ := os.ReadFile(filepath.Join(root, filepath.Join(name...)))
+// pressureReader does the same as PressureReader, with proc and sys below root, for a machine of so many cores.
+func pressureReader(root string, cores int) func() Pressure {
+	read := func(name string) string {
+		b, _ := os.ReadFile(filepath.Join(root, name))
 		return string(b)
 	}
-	if text := read("proc/pressure/memory"); text != "" {
-		p.Memory = stallTime(text, "full")
-	} else {
-		p.Memory = shortOfMemory(read("proc/meminfo"))
+	groups := memoryFiles(read("proc/self/cgroup"), read)
+	return func() (p Pressure) {
+		if text := read("proc/pressure/memory"); text != "" {
+			p.Memory = stallTime(text, "full")
+		} else {
+			p.Memory = shortOfMemory(read("proc/meminfo"))
+		}
+		if text := read("proc/pressure/cpu"); text != "" {
+			p.CPU = stallTime(text, "some")
+		} else {
+			p.CPU = shortOfCores(read("proc/loadavg"), cores)
+		}
+		for _, name := range groups {
+			p.Memory = max(p.Memory, stallTime(read(name), "full"))
+		}
+		return p
 	}
-	if text := read("proc/pressure/cpu"); text != "" {
-		p.CPU = stallTime(text, "some")
-	} else {
-		p.CPU = shortOfCores(read("proc/loadavg"), cores)
-	}
-	for line := range strings.Lines(read("proc/self/cgroup")) {
-		if group, unified := strings.CutPrefix(strings.TrimSpace(line), "0::"); unified {
-			p.Memory = max(p.Memory, stallTime(read("sys/fs/cgroup", group, "memory.pressure"), "full"),
-				stallTime(read("sys/fs/cgroup/unified", group, "memory.pressure"), "full"))
+}
+
+// memoryFiles returns the files with the memory pressure of a process's cgroup. cgroups is the text of its file cgroup.
+func memoryFiles(cgroups string, read func(name string) string) (names []string) {
+	for line := range strings.Lines(cgroups) {
+		group, unified := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		for _, tree := range []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"} {
+			if name := filepath.Join(tree, group, "memory.pressure"); unified && read(name) != "" {
+				names = append(names, name)
+			}
 		}
 	}
-	return p
+	return names
 }
 
 // stallTime returns avg10 of the line of a kind, some or full, of a PSI file.

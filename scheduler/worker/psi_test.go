@@ -13,7 +13,7 @@ const (
 	groupPSI  = "some avg10=99.00 avg60=0.00 avg300=0.00 total=1\nfull avg10=80.00 avg60=0.00 avg300=0.00 total=1\n"
 )
 
-func TestReadPressure(t *testing.T) {
+func TestPressureReader(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		files map[string]string
@@ -49,7 +49,7 @@ func TestReadPressure(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := readPressure(root, 2)
+			got := pressureReader(root, 2)()
 			if math.Abs(got.Memory-tt.want.Memory) > 1e-9 || math.Abs(got.CPU-tt.want.CPU) > 1e-9 {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}

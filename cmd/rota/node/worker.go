@@ -52,7 +52,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		Limits: groups.Controllers(), Kinds: n.kinds(), TLSOptional: n.optionalTLS(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
 		Uploads: n.openUploads(), NannyCommand: n.cfg.Nanny, StartCheck: command.CheckStart,
-		Pressure: worker.ReadPressure, PressureLimits: n.pressureLimits(),
+		Pressure: worker.PressureReader(), PressureLimits: n.pressureLimits(),
 		Observer: n.metrics, Now: n.now, LeaderNow: n.clocks.LeaderNow,
 	}.Defaults()
 	if n.cfg.Role == Replica {
