@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -93,6 +97,32 @@ func (s *Store) writeRun(ctx context.Context, w *write, r job.Run) (job.Run, err
 		return job.Run{}, err
 	}
 	return r, fmt.Errorf("write run %s: %w", r.Name(), err)
+}
+
+// Replaced reads the record that replaced revision rev of a run which has changed since, or is gone. The error is job.ErrNotFound
+// if rev is no revision of this run, if the run was removed at once, or if etcd has compacted the revisions that would show it.
+func (s *Store) Replaced(ctx context.Context, jobName, id string, rev int64) (job.Run, error) {
+	ctx, cancel := context.WithTimeout(s.ownStream(ctx), tryTimeout)
+	defer cancel()
+	key := s.keys.run(jobName, id)
+	there, err := s.client.Get(ctx, key, clientv3.WithRev(rev), clientv3.WithKeysOnly())
+	if err == nil && modRevision(there.Kvs) != rev {
+		return job.Run{}, job.ErrNotFound
+	}
+	var next *mvccpb.KeyValue
+	if err == nil {
+		next, err = s.firstChange(ctx, key, rev)
+	}
+	switch {
+	case isCode(err, rpctypes.ErrCompacted), isCode(err, rpctypes.ErrFutureRev):
+		return job.Run{}, fmt.Errorf("read what followed revision %d of run %s/%s: %w (%w)", rev, jobName, id, job.ErrNotFound, err)
+	case err != nil:
+		return job.Run{}, fmt.Errorf("read what followed revision %d of run %s/%s: %w", rev, jobName, id, err)
+	}
+	if r := job.ValueOf[job.Run](decodeKV(KindRuns, jobName+"/"+id, next)); r != nil {
+		return *r, nil
+	}
+	return job.Run{}, job.ErrNotFound
 }
 
 // Run reads the whole record of a run. The error is job.ErrNotFound if there is none.

@@ -41,6 +41,9 @@ func (s *quickStore) CloseOrder(context.Context, string, string) error { return 
 func (s *quickStore) Run(context.Context, string, string) (job.Run, error) {
 	return job.Run{}, job.ErrNotFound
 }
+func (s *quickStore) Replaced(context.Context, string, string, int64) (job.Run, error) {
+	return job.Run{}, job.ErrNotFound
+}
 func (s *quickStore) Job(context.Context, string) (job.Job, error) { return s.job, nil }
 func (s *quickStore) Record(context.Context, job.Event) error      { return nil }
 

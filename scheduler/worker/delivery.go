@@ -68,6 +68,9 @@ func (w *Worker) deliver(r *report) error {
 		case errors.Is(err, job.ErrConflict) && r.recorded(&current):
 			w.logOf(r).Debug("outcome was written before")
 			return nil
+		case errors.Is(err, job.ErrConflict) && current.ID == "" && w.recordedBefore(r):
+			w.logOf(r).Debug("outcome was written before, and the history has no room for the run any more")
+			return nil
 		case errors.Is(err, job.ErrConflict) && !r.begun():
 			w.logOf(r).Debug("attempt was given up before it began", "now", current.State)
 			return nil
@@ -81,6 +84,27 @@ func (w *Worker) deliver(r *report) error {
 		default:
 			return err
 		}
+	}
+}
+
+// recordedBefore reports whether the store took r before the record of the run was removed. The store applied an earlier send
+// whose answer was lost, or which the last process did not note in the journal.
+func (w *Worker) recordedBefore(r *report) bool {
+	for rev := r.Rev; ; {
+		next, known := job.Run{}, true
+		err := w.untilDefinite(r.ctx, "read the end of run "+r.Run.Name(), func() (err error) {
+			if next, err = w.store.Replaced(r.ctx, r.Run.Job, r.Run.ID, rev); errors.Is(err, job.ErrNotFound) {
+				known, err = false, nil
+			}
+			return err
+		})
+		switch {
+		case err != nil || !known:
+			return false
+		case !r.open(&next): // otherwise it is the claim, or a request to cancel
+			return r.recorded(&next)
+		}
+		rev = next.Rev
 	}
 }
 

@@ -32,6 +32,7 @@ type fakeStore struct {
 	mu     sync.Mutex
 	rev    int64
 	runs   map[string]job.Run
+	past   []job.Run // all records of runs, in the order of their revisions
 	jobs   map[string]job.Job
 	queue  map[string]job.Order
 	events map[string]job.Event
@@ -101,7 +102,7 @@ func (f *fakeStore) Write(ctx context.Context, run job.Run) (job.Run, error) {
 	}
 	f.rev++
 	out := stored(run, f.rev)
-	f.runs[run.Name()] = out
+	f.keep(out)
 	if f.wrote != nil {
 		f.wrote(out)
 	}
@@ -203,7 +204,7 @@ func (f *fakeStore) pending(jobName, id string, due time.Time) string {
 		Job: jobName, ID: id, Kind: job.KindScheduled, Slot: due, Due: due, State: job.Pending, Created: due,
 		Generation: f.jobs[jobName].Generation,
 	}, f.rev)
-	f.runs[r.Name()] = r
+	f.keep(r)
 	return r.Name()
 }
 
@@ -220,7 +221,7 @@ func (f *fakeStore) give(worker, session string, names ...string) job.Order {
 		}
 		r.Armed = time.Now().Add(f.skew - f.travel)
 		r = stored(r, f.rev)
-		f.runs[name] = r
+		f.keep(r)
 		o.Runs = append(o.Runs, r)
 		if f.jobRev > 0 {
 			o.JobRevs = append(o.JobRevs, f.jobRev)
@@ -240,7 +241,7 @@ func (f *fakeStore) change(name, stopSession string, do func(job.Run) (job.Run, 
 		return // the run has changed meanwhile
 	}
 	f.rev++
-	f.runs[name] = stored(r, f.rev)
+	f.keep(stored(r, f.rev))
 	if stopSession != "" {
 		f.publish(job.Order{ID: fmt.Sprintf("o%d", f.rev), Session: stopSession, Rev: f.rev, Stop: []string{name}})
 	}

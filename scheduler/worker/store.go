@@ -21,6 +21,9 @@ type Store interface {
 	Write(ctx context.Context, run job.Run) (job.Run, error)
 	// Run reads a record. It sees every write that was made before the call.
 	Run(ctx context.Context, jobName, id string) (job.Run, error)
+	// Replaced reads the record that replaced revision rev of a run whose record is gone. The error is job.ErrNotFound if the
+	// store does not know it any more.
+	Replaced(ctx context.Context, jobName, id string, rev int64) (job.Run, error)
 	// Job reads a definition; job.ErrNotFound if there is none. A leader that arms a run copies the job's Generation into
 	// it, so that the worker can recognize an outdated answer.
 	Job(ctx context.Context, name string) (job.Job, error)
