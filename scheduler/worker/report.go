@@ -163,7 +163,7 @@ func (r *report) begun() bool {
 func (r *report) fencedEvent(record *job.Run, known fate) job.Event {
 	why, reason := " after it had been given up", "the run is gone"
 	if known == forgotten {
-		why = ", but nothing shows any more whether it had been given up"
+		why = ", but " + job.FateForgotten
 	}
 	if record.ID != "" {
 		reason = fmt.Sprintf("the run is %s, attempt %d", record.State, record.Attempt)
