@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,6 +85,49 @@ func TestAnOutcomeThatNothingShowsAnyMore(t *testing.T) {
 			t.Errorf("events = %v, want one with the reason %q", got, want)
 		}
 		r.wantJournal(0)
+	})
+}
+
+// fencedSeen counts the outcomes that were reported as too late.
+type fencedSeen struct {
+	noObserver
+	n atomic.Int32
+}
+
+func (s *fencedSeen) Fenced(*job.Run, *job.Outcome) { s.n.Add(1) }
+
+// TestAnOutcomeWhoseFateIsNotKnownYet checks that an outcome does not count as too late, and stays in the journal, if the worker stops
+// before the store says what became of it.
+func TestAnOutcomeWhoseFateIsNotKnownYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, seen := newRig(t, lasting(2*time.Second)), new(fencedSeen)
+		r.cfg.Observer = seen
+		lost := false
+		r.store.fault = func(op string, run *job.Run) fault {
+			switch {
+			case op == "replaced":
+				return refused
+			case op != "write" || lost || !run.State.Terminal():
+				return none
+			}
+			lost = true
+			return applied
+		}
+		r.store.wrote = func(run job.Run) {
+			if run.State.Terminal() {
+				delete(r.store.runs, run.Name())
+			}
+		}
+		r.start()
+		r.one()
+		after(10 * time.Second)
+		if err := r.finish(); err != nil {
+			t.Fatal(err)
+		}
+		if n := seen.n.Load(); n != 0 {
+			t.Errorf("%d outcomes counted as too late, want none", n)
+		}
+		r.wantJournal(1)
 	})
 }
 

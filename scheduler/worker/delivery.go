@@ -78,7 +78,13 @@ func (w *Worker) deliver(r *report) error {
 
 // settleRefused ends the delivery of r, which the store refuses. current is the present record of the run, zero if there is none.
 func (w *Worker) settleRefused(r *report, current *job.Run) error {
-	fate := w.fateOf(r, current)
+	fate := r.fateIn(current)
+	if fate == forgotten && r.begun() {
+		var err error
+		if fate, err = w.fateBefore(r); err != nil {
+			return err
+		}
+	}
 	switch {
 	case fate == taken:
 		w.logOf(r).Debug("outcome was written before")
@@ -92,12 +98,9 @@ func (w *Worker) settleRefused(r *report, current *job.Run) error {
 	return w.record(r.ctx, r.fencedEvent(current, fate))
 }
 
-// fateOf finds out what the store has made of r. It may have applied an earlier send whose answer was lost, or which the last process
-// did not note in the journal. If the present record does not say it, the records before it do, as long as the store has them.
-func (w *Worker) fateOf(r *report, current *job.Run) fate {
-	if known := r.fateIn(current); known != forgotten {
-		return known
-	}
+// fateBefore finds out what the store has made of r, from the records before the present one. The store may have applied an earlier
+// send whose answer was lost, or which the last process did not note in the journal. It returns an error only if the delivery ends.
+func (w *Worker) fateBefore(r *report) (fate, error) {
 	for rev := r.Rev; ; {
 		next, found := job.Run{}, true
 		err := w.untilDefinite(r.ctx, "read the end of run "+r.Run.Name(), func() (err error) {
@@ -108,9 +111,9 @@ func (w *Worker) fateOf(r *report, current *job.Run) fate {
 		})
 		switch {
 		case err != nil || !found:
-			return forgotten
+			return forgotten, err
 		case !r.open(&next): // otherwise it is the claim, or a request to cancel
-			return r.fateIn(&next)
+			return r.fateIn(&next), nil
 		}
 		rev = next.Rev
 	}
