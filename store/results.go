@@ -73,9 +73,9 @@ func (m *Mirror) endedLocked(name string) (sum ended) {
 		switch {
 		case !run.State.Terminal(), run.Kind == job.KindCopy: // the run on every worker counts for its copies
 		case run.State == job.Succeeded:
-			sum.success = job.Later(sum.success, run.Finished)
+			sum.success = job.Later(sum.success, run.Ended())
 		case run.State == job.Failed, run.State == job.TimedOut, run.State == job.Lost:
-			failed = append(failed, run.Finished)
+			failed = append(failed, run.Ended())
 		}
 	}
 	for _, at := range failed {

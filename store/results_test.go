@@ -25,9 +25,12 @@ func TestResultsOfJobs(t *testing.T) {
 	}
 	copied := ended("b", 2, job.Failed)
 	copied.Run.Kind = job.KindCopy // the run of which it is a copy counts
+	behind := ended("a", 3, job.TimedOut) // on a worker whose clock is an hour behind
+	behind.Run.Armed, behind.Run.Finished = behind.Run.Due, behind.Run.Finished.Add(-time.Hour)
+	behind.Run.Attempts = []job.Attempt{{Number: 1, Started: behind.Run.Due.Add(-time.Hour), Finished: behind.Run.Finished, State: job.TimedOut}}
 	next := epoch.Add(time.Hour)
 	for i, a := range commit(t, s, term,
-		ended("a", 1, job.Failed), ended("a", 2, job.Succeeded), ended("a", 3, job.TimedOut), ended("a", 4, job.Lost),
+		ended("a", 1, job.Failed), ended("a", 2, job.Succeeded), behind, ended("a", 4, job.Lost),
 		ended("a", 5, job.Skipped), job.Decision{Job: "a", Run: slot("a", 6)}, ended("b", 1, job.Failed), copied,
 		job.Decision{Job: "a", Cursor: &job.Cursor{Job: "a", After: epoch, Next: next}},
 	) {

@@ -72,7 +72,7 @@ func increase[K comparable](counts map[K]int, key K, n int) {
 }
 
 func (t *tally) addEnded(r *job.Run, n int) {
-	second := r.Finished.Unix()
+	second := r.Ended().Unix()
 	count := t.ended[second]
 	if count == nil {
 		if n < 0 || second < time.Now().Unix()-endedWindow { // it left the window before

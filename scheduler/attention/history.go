@@ -38,15 +38,18 @@ func histories(f Facts) map[string]*history {
 	}
 	for _, r := range f.Runs {
 		h := all[r.Job]
-		if !failed(r.State) || !r.Finished.After(h.success) {
+		if !failed(r.State) || !r.Ended().After(h.success) {
 			continue
-		}
-		h.failures++
-		if h.first.IsZero() || r.Finished.Before(h.first) {
-			h.first = r.Finished
 		}
 		if r.State == job.Lost {
 			h.losts = append(h.losts, r)
+		}
+		if r.Kind == job.KindCopy { // its run counts for all copies
+			continue
+		}
+		h.failures++
+		if h.first.IsZero() || r.Ended().Before(h.first) {
+			h.first = r.Ended()
 		}
 	}
 	return all
@@ -71,10 +74,10 @@ func (h *history) read(r *job.Run, now time.Time) {
 	switch {
 	case r.Kind == job.KindCopy && r.State.Terminal(): // its run says how all copies ended
 	case r.State == job.Succeeded:
-		h.success = job.Later(h.success, r.Finished)
+		h.success = job.Later(h.success, r.Ended())
 		fallthrough
 	case failed(r.State):
-		if h.last == nil || r.Finished.After(h.last.Finished) {
+		if h.last == nil || r.Ended().After(h.last.Ended()) {
 			h.last = r
 		}
 	case r.AwaitsApproval():
@@ -118,11 +121,11 @@ func (h *history) lost(now time.Time) (items []Item) {
 		return nil
 	}
 	for _, r := range h.losts {
-		if h.repeated[r.Name()] || now.Sub(r.Finished) > lostFor {
+		if h.repeated[r.Name()] || now.Sub(r.Ended()) > lostFor {
 			continue
 		}
 		items = append(items, Item{
-			Kind: Lost, Job: r.Job, Run: r.Name(), Since: r.Finished, Next: "rota retry " + r.Name(),
+			Kind: Lost, Job: r.Job, Run: r.Name(), Since: r.Ended(), Next: "rota retry " + r.Name(),
 			Text: "Run " + r.Name() + " is lost: check at its target whether it took place, then repeat it if it did not.",
 		})
 	}

@@ -29,3 +29,22 @@ func TestALateRunNamesTheRunInTheWay(t *testing.T) {
 		t.Errorf("a run in time: got %q, %q", got.Late, got.Behind)
 	}
 }
+
+// The run in the way is found by the clocks of the leaders, and by the time when the late run was due first.
+func TestTheRunInTheWayIsFound(t *testing.T) {
+	const want = "it waited behind run backup/a, which ended at 2026-11-21T02:30:20Z"
+	for name, change := range map[string]func(*explain.Facts){
+		"its worker's clock is behind": func(f *explain.Facts) {
+			b := f.Before[0]
+			b.Armed, b.Due, b.Finished = at("01:30:20"), b.Slot, at("02:29:40")
+			b.Attempts = []job.Attempt{{Number: 1, Started: at("01:29:40"), Finished: b.Finished, State: job.Succeeded}}
+		},
+		"the late run was tried again": func(f *explain.Facts) { f.Run.Due, f.Run.Attempt = at("02:40:00"), 2 },
+	} {
+		f := with(backup(nil), late("02:30:20"))
+		change(&f)
+		if got := explain.Explain(f, at("02:30:00")); got.Late != want || got.Behind != "backup/a" {
+			t.Errorf("%s: got %q, %q, want %q", name, got.Late, got.Behind, want)
+		}
+	}
+}

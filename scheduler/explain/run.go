@@ -82,13 +82,17 @@ func lateBecause(f Facts, r *job.Run) (why, behind string) {
 	if f.Job != nil && f.Job.Spec.Overlap == job.OverlapAllow {
 		return nobody, ""
 	}
+	due := r.Slot // Due is that of the latest attempt
+	if f.When != nil {
+		due = due.Add(f.When.Offset())
+	}
 	for _, b := range f.Before {
 		switch {
 		case b.State == job.Skipped || b.Kind == job.KindBackfill:
 		case b.Finished.IsZero():
 			return fmt.Sprintf("it waited behind run %s, which has not ended", b.Name()), b.Name()
-		case b.Finished.After(r.Due):
-			return fmt.Sprintf("it waited behind run %s, which ended at %s", b.Name(), stamp(b.Finished)), b.Name()
+		case b.Ended().After(due):
+			return fmt.Sprintf("it waited behind run %s, which ended at %s", b.Name(), stamp(b.Ended())), b.Name()
 		}
 	}
 	if len(f.Before) > 0 {

@@ -107,6 +107,9 @@ func notScheduled(f Facts, slot time.Time) string {
 // pausedUntil returns the end of the last of the pauses that contains the slot; false if none does.
 func pausedUntil(f Facts, slot time.Time, pauses []job.PastPause) (until time.Time, was bool) {
 	for i, p := range pauses {
+		if i == 0 && len(pauses) >= job.MaxPauses && f.Cursor.Passed(slot) { // the slot may have run between two pauses
+			continue
+		}
 		for _, s := range policy.Paused(f.When.Offset(), slot.Add(-1), pauses[i:i+1]) {
 			if s.Holds(slot) {
 				until, was = p.Until, true

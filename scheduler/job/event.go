@@ -36,6 +36,9 @@ const (
 	EventFenced  = "fenced"  // an outcome that arrived after its attempt was given up
 )
 
+// FateForgotten is part of the reason of an EventFenced if the store may have taken the outcome before.
+const FateForgotten = "nothing shows any more whether it had been given up"
+
 // EventStamp is the time format that begins the id of an event, so that ids sort by time.
 const EventStamp = "20060102T150405.000Z"
 

@@ -15,8 +15,9 @@ type PastPause struct {
 	Until time.Time `json:"until"`
 }
 
-// maxPauses bounds how many past pauses a record keeps. A pause is needed until all slots before its end are decided.
-const maxPauses = 8
+// MaxPauses bounds how many past pauses a record keeps. A pause is needed until all slots before its end are decided. The first of so
+// many may stand for several pauses and the times between them.
+const MaxPauses = 8
 
 // SetPause returns the job paused by p, or resumed if p is nil, and whether anything changed. Slots that pass during
 // the pause are skipped.
@@ -50,7 +51,7 @@ func (g Gate) SetPause(p *Pause, now time.Time) (Gate, bool) {
 func remember(list []PastPause, p *Pause, now time.Time) []PastPause {
 	next := make([]PastPause, 0, len(list)+1)
 	next = append(append(next, list...), PastPause{From: p.At, Until: now})
-	if len(next) > maxPauses {
+	if len(next) > MaxPauses {
 		next[1].From = next[0].From
 		next = next[1:]
 	}

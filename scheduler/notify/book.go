@@ -225,7 +225,7 @@ func (b *Book) settle(p *page) {
 		b.dirty[p.job.Name] = p
 	}
 	if len(p.open) > 0 && p.open[0].Rev == p.record.UpTo { // another notice of this revision is open
-		p.record.UpTo--
+		p.retreat()
 	}
 }
 

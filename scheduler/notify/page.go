@@ -20,6 +20,7 @@ type page struct {
 	gone    bool            // the job was deleted, or has no notifiers any more
 
 	record   job.NotifyState // the record to be written; Rev is that of the record in the store
+	before   *state          // the failures before the first notice of revision record.UpTo; nil: that is not known
 	reported map[string]int  // the entries of givenUp that were reported
 	writing  bool
 }
@@ -130,10 +131,22 @@ func lastGivenUp(r *job.Run, since time.Time) (last int) {
 
 // advance moves the record past n, which is done.
 func (p *page) advance(n *Notice) {
+	if n.Rev > p.record.UpTo {
+		p.before = &state{failing: p.record.Failing, failures: p.record.Failures}
+	}
 	p.record.UpTo = max(p.record.UpTo, n.Rev)
 	p.record.Failing, p.record.Failures, p.record.Said = n.state.failing, n.state.failures, n.state.said
 	if n.Attempt > 0 {
 		set(&p.reported, n.Run.ID, n.Attempt)
+	}
+}
+
+// retreat moves the record back before the notices of its revision, because another one is open. The next leader counts the failures
+// of that revision again.
+func (p *page) retreat() {
+	p.record.UpTo--
+	if p.before != nil {
+		p.record.Failing, p.record.Failures = p.before.failing, p.before.failures
 	}
 }
 

@@ -34,6 +34,9 @@ func (p *Planner) reportLate(j *jobState, now time.Time) *job.Decision {
 		} else if now.Before(at) {
 			p.wakeAt(j, at)
 			continue
+		} else if now.Add(-p.feedLag).Before(at) { // the feed may not have brought the end of the run yet
+			p.wakeAt(j, now.Add(feedRetry))
+			continue
 		}
 		e := job.Event{
 			ID: job.EventID(by, "late-"+slot.UTC().Format(job.EventStamp)), Kind: job.EventLate, Job: j.name, At: now,

@@ -152,9 +152,13 @@ func ofEvent(e *job.Event) []Entry {
 			Text: fmt.Sprintf("%s is late: %s.", e.Run, e.Reason),
 		}}
 	case job.EventFenced:
+		what := "came too late and had no effect"
+		if strings.Contains(e.Reason, job.FateForgotten) {
+			what = "was refused, and its run is gone"
+		}
 		return []Entry{{
 			At: e.At, Kind: KindFenced, Job: e.Job, Run: e.Run, Node: e.Worker,
-			Text: fmt.Sprintf("The outcome of attempt %d of %s came too late and had no effect.", e.Attempt, e.Run),
+			Text: fmt.Sprintf("The outcome of attempt %d of %s %s.", e.Attempt, e.Run, what),
 		}}
 	}
 	return nil
@@ -220,10 +224,14 @@ func worded(s job.State) string {
 	return string(s)
 }
 
-// firstStart returns when the first attempt of a run began; zero if none has.
+// firstStart returns when the first attempt of a run began, by the clocks of the leaders; zero if none has.
 func firstStart(r *job.Run) time.Time {
-	if len(r.Attempts) > 0 {
-		return r.Attempts[0].Started
+	switch {
+	case len(r.Attempts) > 0:
+		began, _ := r.Span(0)
+		return began
+	case r.State == job.Running:
+		return r.Began()
 	}
 	return r.Started
 }

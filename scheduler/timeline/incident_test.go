@@ -196,7 +196,7 @@ func TestRunsThatTellNothing(t *testing.T) {
 		"slow":     func(r *job.Run) { r.State = job.TimedOut },
 		"lost":     func(r *job.Run) { r.State, r.Attempts[0].State = job.Lost, job.Lost },
 		"skipped":  func(r *job.Run) { r.State = job.Skipped },
-		"late":     func(r *job.Run) { r.Late, r.Attempts[0].Started = true, time.Unix(1, 0) },
+		"late":     func(r *job.Run) { r.Late, r.Armed = true, time.Unix(1, 0) },
 		"again":    func(r *job.Run) { r.Attempts = append([]job.Attempt{{Number: 1, State: job.Failed}}, r.Attempts...) },
 		"waits":    func(r *job.Run) { r.State, r.Attempts[0].State = job.Pending, job.Lost },
 		"by":       func(r *job.Run) { r.By = "ann" },

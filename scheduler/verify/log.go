@@ -3,10 +3,8 @@ package verify
 import (
 	"maps"
 	"strings"
-	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 // replay is the state of the store after each change of the log.
@@ -17,13 +15,14 @@ type replay struct {
 	gone    map[string]bool                // runs that have been removed from history
 	ended   map[string]*ended              // by job: the remaining history
 	cursors map[string]*job.Cursor
-	spoilt  map[string]bool     // unreadable cursors, whose removal is a repair
-	defs    map[string]*job.Job // nil: not known
-	born    map[string]bool     // jobs that were created in the log and have no cursor yet
-	gate    *job.Gate           // nil: not known
-	given   map[string]int64    // by armed run with delivery at_most_once: the generation of its definition
-	claimed map[string]claim    // by job whose runs may not overlap: the latest claim under its present definition; see checkRise
-	term    int64               // the highest so far
+	strayed map[string]*job.Cursor // by job: the cursor before a move that was wrong
+	spoilt  map[string]bool        // unreadable cursors, whose removal is a repair
+	defs    map[string]*job.Job    // nil: not known
+	born    map[string]bool        // jobs that were created in the log and have no cursor yet
+	gate    *job.Gate              // nil: not known
+	given   map[string]int64       // by armed run with delivery at_most_once: the generation of its definition
+	claimed map[string]claim       // by job whose runs may not overlap: the latest claim under its present definition; see checkRise
+	term    int64                  // the highest so far
 }
 
 // claim is the begin of an attempt.
@@ -41,6 +40,7 @@ func (c *checker) checkLog(log [][]job.Change) {
 		gone:    map[string]bool{},
 		ended:   map[string]*ended{},
 		cursors: map[string]*job.Cursor{},
+		strayed: map[string]*job.Cursor{},
 		spoilt:  map[string]bool{},
 		defs:    map[string]*job.Job{},
 		born:    map[string]bool{},
@@ -129,7 +129,7 @@ func (l *replay) check(ch job.Change, batch []job.Change) {
 		delete(l.born, ch.Name)
 		delete(l.spoilt, ch.Name)
 		if before != nil {
-			l.checkAdvance(before, v, batch)
+			l.checkMoved(before, v, batch)
 		}
 		l.cursors[ch.Name] = v
 		l.checkTerm(ch.Name, ch.Rev, v.Term)
@@ -154,6 +154,7 @@ func (l *replay) checkDeletion(ch job.Change) {
 			l.broken(5, ch.Name, ch.Rev, "its cursor was removed, but the job was not")
 		}
 		delete(l.cursors, ch.Name)
+		delete(l.strayed, ch.Name)
 		delete(l.spoilt, ch.Name)
 	}
 }
@@ -239,50 +240,3 @@ func (c *checker) checkMove(before, after *job.Run) {
 
 // keptAttempts is how many attempts a record keeps.
 const keptAttempts = 20
-
-// checkAdvance checks one move of a cursor. It must go forward, and every slot that it passes must have a run or a reason.
-func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
-	if after.After.Before(before.After) {
-		l.broken(5, after.Job, after.Rev, "its cursor went back from %s to %s", job.SlotID(before.After), job.SlotID(after.After))
-		return
-	}
-	def := l.defs[after.Job]
-	if def == nil || def.Generation != after.Generation || l.gate == nil {
-		return
-	}
-	if def.Spec.Step() {
-		l.checkStepAdvance(before, after, def)
-		return
-	}
-	when, err := policy.When(def.Name, def.Spec)
-	if err != nil || when == nil {
-		return
-	}
-	from := job.Later(def.Since, l.gate.Since)
-	if before.Generation >= def.SinceGeneration { // otherwise the schedule is new, and must decide all its slots
-		from = job.Later(from, before.After)
-	}
-	l.checkPassed(when, after, from, batch, "passed")
-}
-
-// skipped reports whether an event in batch or in the store explains why a slot of the job has no run. end is the last
-// slot that the event explains.
-func (c *checker) skipped(batch []job.Change, name string, slot time.Time) (end time.Time, ok bool) {
-	for _, ch := range batch {
-		if e := job.ValueOf[job.Event](ch); e != nil && e.Job == name && covers(e, slot) {
-			return e.To, true
-		}
-	}
-	if s := c.jobs[name]; s != nil {
-		for _, e := range s.skips {
-			if covers(e, slot) {
-				return e.To, true
-			}
-		}
-	}
-	return time.Time{}, false
-}
-
-func covers(e *job.Event, slot time.Time) bool {
-	return e.Kind == job.EventSkipped && !slot.Before(e.From) && !slot.After(e.To)
-}

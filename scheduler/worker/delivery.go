@@ -65,19 +65,8 @@ func (w *Worker) deliver(r *report) error {
 			return nil
 		case errors.Is(err, job.ErrConflict) && r.open(&current):
 			// The record was changed meanwhile, for example by a request to cancel.
-		case errors.Is(err, job.ErrConflict) && r.recorded(&current):
-			w.logOf(r).Debug("outcome was written before")
-			return nil
-		case errors.Is(err, job.ErrConflict) && current.ID == "" && w.recordedBefore(r):
-			w.logOf(r).Debug("outcome was written before, and the history has no room for the run any more")
-			return nil
-		case errors.Is(err, job.ErrConflict) && !r.begun():
-			w.logOf(r).Debug("attempt was given up before it began", "now", current.State)
-			return nil
 		case errors.Is(err, job.ErrConflict):
-			w.logOf(r).Warn("outcome came too late", "now", current.State)
-			w.cfg.Observer.Fenced(&r.Run, &r.Outcome)
-			return w.record(r.ctx, r.fencedEvent(&current))
+			return w.settleRefused(r, &current)
 		case errors.Is(err, job.ErrTooLarge) && leaveOut < trimPayload:
 			w.logOf(r).Warn("outcome is too large and is cut", "err", err)
 			current, leaveOut = r.Run, leaveOut+1
@@ -87,22 +76,44 @@ func (w *Worker) deliver(r *report) error {
 	}
 }
 
-// recordedBefore reports whether the store took r before the record of the run was removed. The store applied an earlier send
-// whose answer was lost, or which the last process did not note in the journal.
-func (w *Worker) recordedBefore(r *report) bool {
+// settleRefused ends the delivery of r, which the store refuses. current is the present record of the run, zero if there is none.
+func (w *Worker) settleRefused(r *report, current *job.Run) error {
+	fate := r.fateIn(current)
+	if fate == forgotten && r.begun() {
+		var err error
+		if fate, err = w.fateBefore(r); err != nil {
+			return err
+		}
+	}
+	switch {
+	case fate == taken:
+		w.logOf(r).Debug("outcome was written before")
+		return nil
+	case !r.begun():
+		w.logOf(r).Debug("attempt was given up before it began", "now", current.State)
+		return nil
+	}
+	w.logOf(r).Warn("outcome came too late", "now", current.State)
+	w.cfg.Observer.Fenced(&r.Run, &r.Outcome)
+	return w.record(r.ctx, r.fencedEvent(current, fate))
+}
+
+// fateBefore finds out what the store has made of r, from the records before the present one. The store may have applied an earlier
+// send whose answer was lost, or which the last process did not note in the journal. It returns an error only if the delivery ends.
+func (w *Worker) fateBefore(r *report) (fate, error) {
 	for rev := r.Rev; ; {
-		next, known := job.Run{}, true
+		next, found := job.Run{}, true
 		err := w.untilDefinite(r.ctx, "read the end of run "+r.Run.Name(), func() (err error) {
 			if next, err = w.store.Replaced(r.ctx, r.Run.Job, r.Run.ID, rev); errors.Is(err, job.ErrNotFound) {
-				known, err = false, nil
+				found, err = false, nil
 			}
 			return err
 		})
 		switch {
-		case err != nil || !known:
-			return false
+		case err != nil || !found:
+			return forgotten, err
 		case !r.open(&next): // otherwise it is the claim, or a request to cancel
-			return r.recorded(&next)
+			return r.fateIn(&next), nil
 		}
 		rev = next.Rev
 	}

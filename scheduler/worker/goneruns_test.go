@@ -36,8 +36,8 @@ func (f *fakeStore) prune(name string) {
 	delete(f.runs, name)
 }
 
-// TestAnOutcomeOfARunThatIsGone checks that an outcome that the store took, but did not answer, is no outcome that came too late,
-// also if the history has no room for the run by then.
+// TestAnOutcomeOfARunThatIsGone checks that an outcome which the store took, but did not answer, did not come too late. This also holds
+// if the history has no room for the run by then.
 func TestAnOutcomeOfARunThatIsGone(t *testing.T) {
 	for name, test := range map[string]struct {
 		pruned func(run job.Run) bool // whether the run is removed after a write

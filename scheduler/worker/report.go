@@ -54,7 +54,7 @@ func checked(o job.Outcome, now time.Time) job.Outcome {
 	if o.At.IsZero() {
 		o.At = now
 	}
-	o.At = o.At.UTC().Round(0) // in the form in which the store returns it, so that recorded recognizes it
+	o.At = o.At.UTC().Round(0) // in the form in which the store returns it, so that fateIn recognizes it
 	if len(o.Reason) > maxReason {
 		o.Reason = strings.ToValidUTF8(o.Reason[:maxReason], "") + "…"
 	}
@@ -127,14 +127,27 @@ func (r *report) open(record *job.Run) bool {
 	return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)
 }
 
-// recorded reports whether record contains the report. It does if the store applied an earlier send whose answer was lost.
-func (r *report) recorded(record *job.Run) bool {
+// fate is what the store has made of a report that it refuses.
+type fate int
+
+const (
+	forgotten fate = iota // nothing shows it any more
+	taken                 // it has applied an earlier send
+	givenUp               // the attempt had ended in another way before
+)
+
+// fateIn returns what record says about r. It is forgotten if record does not list the attempt: a record has no room for very many.
+func (r *report) fateIn(record *job.Run) fate {
 	for _, a := range record.Attempts {
-		if a.Token == r.Run.Token {
-			return a.Finished.Equal(r.Outcome.At) && !a.GivenUp
+		switch {
+		case a.Token != r.Run.Token:
+		case a.Finished.Equal(r.Outcome.At) && !a.GivenUp:
+			return taken
+		default:
+			return givenUp
 		}
 	}
-	return false
+	return forgotten
 }
 
 // begun reports whether the attempt's work had begun when the attempt ended.
@@ -146,9 +159,12 @@ func (r *report) begun() bool {
 	return !strings.Contains(r.Outcome.Reason, job.NotBegun)
 }
 
-// fencedEvent returns the event of an outcome that came too late for record. If record is zero, the run is gone.
-func (r *report) fencedEvent(record *job.Run) job.Event {
-	reason := "the run is gone"
+// fencedEvent returns the event of an outcome that has no effect on record. If record is zero, the run is gone.
+func (r *report) fencedEvent(record *job.Run, known fate) job.Event {
+	why, reason := " after it had been given up", "the run is gone"
+	if known == forgotten {
+		why = ", but " + job.FateForgotten
+	}
 	if record.ID != "" {
 		reason = fmt.Sprintf("the run is %s, attempt %d", record.State, record.Attempt)
 		if record.Worker != "" {
@@ -160,7 +176,7 @@ func (r *report) fencedEvent(record *job.Run) job.Event {
 		Kind:    job.EventFenced,
 		Job:     r.Run.Job,
 		At:      r.Outcome.At,
-		Reason:  fmt.Sprintf("attempt %d ended %s after it had been given up: %s", r.Run.Attempt, r.Outcome.State, reason),
+		Reason:  fmt.Sprintf("attempt %d ended %s%s: %s", r.Run.Attempt, r.Outcome.State, why, reason),
 		Run:     r.Run.Name(),
 		Attempt: r.Run.Attempt,
 		Token:   r.Run.Token,

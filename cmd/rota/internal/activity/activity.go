@@ -192,7 +192,8 @@ func (a *Activity) setRunLocked(owner, id string, c job.Change) {
 
 // endLocked counts a run that has ended.
 func (a *Activity) endLocked(j *Runs, r *job.Run) {
-	if at := r.Finished.Truncate(time.Minute); !at.IsZero() {
+	end := r.Ended()
+	if at := end.Truncate(time.Minute); !at.IsZero() {
 		m := &a.minutes[(at.Unix()/60)%minutesKept]
 		switch {
 		case m.At.Before(at):
@@ -205,12 +206,12 @@ func (a *Activity) endLocked(j *Runs, r *job.Run) {
 			m.Late++
 		}
 	}
-	i, _ := slices.BinarySearchFunc(a.ended, r.Finished, func(e *job.Run, at time.Time) int { return e.Finished.Compare(at) })
+	i, _ := slices.BinarySearchFunc(a.ended, end, func(e *job.Run, at time.Time) int { return e.Ended().Compare(at) })
 	a.ended = slices.Insert(a.ended, i, r)
 	if extra := len(a.ended) - endedKept; extra > 0 {
 		a.ended = slices.Delete(a.ended, 0, extra)
 	}
-	if j.Last != nil && r.Finished.Before(j.Last.Finished) {
+	if r.Kind == job.KindCopy || j.Last != nil && end.Before(j.Last.Ended()) { // the run counts for all its copies
 		return
 	}
 	switch r.State {
@@ -218,7 +219,7 @@ func (a *Activity) endLocked(j *Runs, r *job.Run) {
 		j.Failed, j.Since = 0, time.Time{}
 	case job.Failed, job.TimedOut, job.Lost:
 		if j.Failed == 0 {
-			j.Since = r.Finished
+			j.Since = end
 		}
 		j.Failed++
 	case job.Skipped, job.Canceled:
