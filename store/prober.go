@@ -13,7 +13,7 @@ const shareFor = 50 * time.Millisecond
 // prober asks etcd's majority for its revision. Watches that need it at about the same time share one request.
 type prober struct {
 	read  func(ctx context.Context) (rev int64, err error) // asks etcd's majority
-	began time.Time                                        // the times of the probes count from here, so that all watches probe together
+	began time.Time                                        // the times of the probes count from here: watches probe together
 
 	mu    sync.Mutex
 	asked *question // guarded by mu: the last request, if it is under way or has an answer; otherwise nil

@@ -24,7 +24,7 @@ func TestResultsOfJobs(t *testing.T) {
 		return job.Decision{Job: name, Run: r}
 	}
 	copied := ended("b", 2, job.Failed)
-	copied.Run.Kind = job.KindCopy // the run of which it is a copy counts
+	copied.Run.Kind = job.KindCopy        // the run of which it is a copy counts
 	behind := ended("a", 3, job.TimedOut) // on a worker whose clock is an hour behind
 	behind.Run.Armed, behind.Run.Finished = behind.Run.Due, behind.Run.Finished.Add(-time.Hour)
 	behind.Run.Attempts = []job.Attempt{{Number: 1, Started: behind.Run.Due.Add(-time.Hour), Finished: behind.Run.Finished, State: job.TimedOut}}
