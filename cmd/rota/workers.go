@@ -34,6 +34,8 @@ func workerRows(p *page, workers []api.WorkerView) [][]any {
 		w := &workers[i]
 		state := tinted{"ready", green}
 		switch {
+		case w.Broken != "":
+			state = tinted{"broken", red}
 		case w.Pressure != "":
 			state = tinted{"pressure", yellow}
 		case w.Draining:

@@ -35,6 +35,7 @@ const (
 	Breaker     = "breaker"
 	Approval    = "approval"
 	NoWorker    = "no_worker"
+	Broken      = "broken"
 	Hook        = "hook"
 	Quarantined = "quarantined"
 	Pressure    = "pressure"
@@ -51,7 +52,7 @@ const (
 // Kinds returns all kinds, the most urgent first.
 func Kinds() []string {
 	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Ahead, Late, Breaker, Approval, NoWorker,
-		Hook, Quarantined, Pressure, Output, Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
+		Broken, Hook, Quarantined, Pressure, Output, Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
 }
 
 // Sort puts the most urgent items first. Items of one kind are in the order of their names.

@@ -14,3 +14,10 @@ func TestStatusNamesTheWorkerUnderPressure(t *testing.T) {
 		t.Errorf("got %+v", items)
 	}
 }
+
+func TestStatusNamesABrokenWorker(t *testing.T) {
+	items := attention.OfWorkers([]*job.Worker{{Name: "w1"}, {Name: "w2", Broken: "the disk of /srv cannot be written to"}})
+	if len(items) != 1 || items[0].Kind != attention.Broken || items[0].Node != "w2" || !strings.Contains(items[0].Text, "/srv") {
+		t.Errorf("got %+v", items)
+	}
+}

@@ -2,10 +2,16 @@ package attention
 
 import "github.com/rota-scheduler/rota/scheduler/job"
 
-// OfWorkers returns the workers that cannot upload output to output.store, and those that take no runs because of the pressure of
-// their machine, in the order of Sort.
+// OfWorkers returns the workers that take no runs because something is broken or because of the pressure of their machine, and those
+// that cannot upload output to output.store. The items are in the order of Sort.
 func OfWorkers(workers []*job.Worker) (items []Item) {
 	for _, w := range workers {
+		if w.Broken != "" {
+			items = append(items, Item{
+				Kind: Broken, Node: w.Name, Next: "rota doctor",
+				Text: "Worker " + w.Name + " takes no runs until this is repaired: " + w.Broken + ".",
+			})
+		}
 		if w.OutputTrouble != "" {
 			items = append(items, Item{
 				Kind: Output, Node: w.Name, Next: "rota doctor",

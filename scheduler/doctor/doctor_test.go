@@ -128,6 +128,18 @@ func TestFindings(t *testing.T) {
 			},
 			[]string{"records /rota/jobs/x The record is unreadable and ignored: no JSON."},
 		},
+		"a worker with a full disk": {
+			func(f *doctor.Facts) {
+				f.Workers = append(f.Workers, &job.Worker{
+					Name: "w4", Labels: map[string]string{"zone": "b"}, Version: "v0.2.0", Draining: true, Broken: "the disk is full",
+				})
+				f.Jobs = append(f.Jobs, &job.Job{Name: "far", Spec: &job.Spec{Shell: "true", Workers: map[string]string{"zone": "b"}}})
+			},
+			[]string{
+				"jobs far No worker accepts its runs: those with its labels drain: w4.",
+				"workers w4 It takes no runs: the disk is full.",
+			},
+		},
 		"a job with other labels": {
 			func(f *doctor.Facts) {
 				f.Jobs = append(f.Jobs, &job.Job{Name: "far", Spec: &job.Spec{Shell: "true", Workers: map[string]string{"zone": "b"}}})

@@ -23,6 +23,9 @@ func (e *examiner) workers() {
 	}
 	for _, w := range e.Workers {
 		e.limits(w)
+		if w.Broken != "" {
+			e.add(w.Name, "It takes no runs: "+w.Broken+".", "repair it: the worker takes runs again by itself")
+		}
 		switch {
 		case w.Draining || len(e.Jobs) == 0:
 		case !slices.ContainsFunc(e.Jobs, func(j *job.Job) bool { return w.Accepts(j.Spec) }):
@@ -54,6 +57,7 @@ func (e *examiner) accepted(s *job.Spec) bool {
 // refusal says what the workers lack for a job: its labels, or else its action, or else its resources.
 func (e *examiner) refusal(s *job.Spec) string {
 	var able []*job.Worker // those with its labels
+	var draining []string  // those that would accept it
 	for _, w := range e.Workers {
 		unlimited := *s
 		unlimited.Resources = nil
@@ -63,8 +67,14 @@ func (e *examiner) refusal(s *job.Spec) string {
 		if hasLabels(w, s.WorkerLabels()) && !w.Draining {
 			able = append(able, w)
 		}
+		awake := *w
+		if awake.Draining = false; awake.Accepts(s) {
+			draining = append(draining, w.Name)
+		}
 	}
 	switch {
+	case len(draining) > 0 && len(s.WorkerLabels()) > 0:
+		return "those with its labels drain: " + strings.Join(draining, ", ")
 	case len(able) == 0 && len(s.WorkerLabels()) == 0:
 		return "all workers stop"
 	case len(able) == 0:

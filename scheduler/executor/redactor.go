@@ -2,11 +2,15 @@ package executor
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 const (
@@ -91,6 +95,32 @@ func (r *Redactor) Flush() {
 func (r *Redactor) String(s string) string {
 	clean, _, _ := r.redact([]byte(s), 0, true)
 	return string(clean)
+}
+
+// Outcome returns o without the secrets. It replaces those of the reason. Programs act on outputs, so a value with *** would do
+// harm. If an output contains a secret, no output is kept, and an attempt that succeeded has failed. It is not repeated, because
+// its work is done. Outputs may contain secrets of less than four bytes, which are ordinary words.
+func (r *Redactor) Outcome(o job.Outcome) job.Outcome {
+	for _, name := range slices.Sorted(maps.Keys(o.Outputs)) {
+		if !r.reveals(name) && !r.reveals(o.Outputs[name]) {
+			continue
+		}
+		o.Outputs = nil
+		if o.State == job.Succeeded {
+			o.State, o.Retry = job.Failed, false
+			o.Reason = fmt.Sprintf("output %s contains the value of a reference, which is never stored", name)
+		}
+		break
+	}
+	o.Reason = r.String(o.Reason)
+	return o
+}
+
+// reveals reports whether s contains a secret that is hidden everywhere.
+func (r *Redactor) reveals(s string) bool {
+	return slices.ContainsFunc(r.secrets, func(secret []byte) bool {
+		return len(secret) >= minSecret && strings.Contains(s, string(secret))
+	})
 }
 
 // redact returns data without its secrets and without rest. rest is the end of data that may be the beginning of a secret. prev

@@ -2,13 +2,16 @@ package executor_test
 
 import (
 	"bytes"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 func TestRedactorHidesSecrets(t *testing.T) {
@@ -70,4 +73,23 @@ func TestRedactorDoesNotDependOnTheSizesOfWrites(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRedactorKeepsSecretsOutOfOutputs checks that no output with a secret leaves the worker.
+func TestRedactorKeepsSecretsOutOfOutputs(t *testing.T) {
+	r := executor.NewRedactor(io.Discard, []string{"s3cret", "7"})
+	fine := job.Outcome{State: job.Succeeded, Outputs: map[string]string{"rows": "7"}}
+	if got := r.Outcome(fine); !cmp.Equal(got, fine) {
+		t.Errorf("a short secret in an output changed %+v to %+v", fine, got)
+	}
+	got := r.Outcome(job.Outcome{State: job.Succeeded, Outputs: map[string]string{"rows": "7", "url": "https://s3cret@db"}})
+	want := job.Outcome{State: job.Failed, Reason: "output url contains the value of a reference, which is never stored"}
+	if !cmp.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	got = r.Outcome(job.Outcome{State: job.Failed, Reason: "bad s3cret", Retry: true, Outputs: map[string]string{"s3cret": "1"}})
+	want = job.Outcome{State: job.Failed, Reason: "bad ***", Retry: true}
+	if !cmp.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
 }

@@ -88,6 +88,20 @@ func Slot(when *schedule.Schedule, at time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// SlotAmong returns the slot that a client means by the time at; false if there is none. slots are all slots in the minute of at,
+// in any order. It chooses as Slot does.
+func SlotAmong(slots []time.Time, at time.Time) (slot time.Time, ok bool) {
+	for _, s := range slots {
+		switch {
+		case within(time.Second, s, at):
+			return s, true
+		case len(slots) == 1, !s.After(at) && !s.Before(slot):
+			slot, ok = s, true
+		}
+	}
+	return slot, ok
+}
+
 // Explain explains whether the slot that a client means by the time at ran or will run, and why.
 func Explain(f Facts, at time.Time) Answer {
 	a := explain(f, at)

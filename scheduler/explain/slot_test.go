@@ -68,3 +68,28 @@ func TestSlot(t *testing.T) {
 		}
 	}
 }
+
+func TestSlotAmong(t *testing.T) {
+	three := []string{"02:30:40", "02:30:20", "02:30:00"}
+	for _, tc := range []struct {
+		name     string
+		slots    []string
+		at, want string
+	}{
+		{"the slot itself", three, "02:30:20", "02:30:20"},
+		{"between several: the one before", three, "02:30:39", "02:30:20"},
+		{"after all", three, "02:30:59", "02:30:40"},
+		{"before all", three[:2], "02:30:05", ""},
+		{"before the only one", three[:1], "02:30:05", "02:30:40"},
+		{"none", nil, "02:30:00", ""},
+	} {
+		var slots []time.Time
+		for _, s := range tc.slots {
+			slots = append(slots, at(s))
+		}
+		got, ok := explain.SlotAmong(slots, at(tc.at))
+		if ok != (tc.want != "") || ok && !got.Equal(at(tc.want)) {
+			t.Errorf("%s: got %v %t, want %q", tc.name, got, ok, tc.want)
+		}
+	}
+}

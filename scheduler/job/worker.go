@@ -25,6 +25,8 @@ type Worker struct {
 	OutputTrouble string `json:"output_trouble,omitempty"`
 	// Pressure is the pressure of its machine because of which it accepts no new runs; "" if there is none. Then it also drains.
 	Pressure string `json:"pressure,omitempty"`
+	// Broken is what is broken so that it accepts no new runs, such as a full disk; "" if nothing is. Then it also drains.
+	Broken string `json:"broken,omitempty"`
 
 	Rev int64 `json:"-"`
 }

@@ -147,24 +147,36 @@ func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 	t.blockedBy = ""
 	if r.State == job.Lost || j.disturbed(r) {
 		t.missedBefore = now
+		if r.State != job.Lost && !j.damaged(r) { // it was only late
+			t.overlapped = j.activeTime(r, now)
+			t.overlapped.late = true
+		}
 		return
 	}
 	// Slots before the start of r also waited for it, but r was not running then. r.first is later than now if a worker claimed
 	// r ahead of its time and r ended before that time.
 	t.missedBefore = job.Later(t.missedBefore, job.Earlier(r.first, now))
-	t.overlapped = overlapped{run: r.ID, from: r.first, upTo: r.endedAt(now).Add(-j.delay(r))}
+	t.overlapped = j.activeTime(r, now)
 }
 
-// disturbed reports whether r was late, never started, or lost a worker. Then a slot that waited for r counts as
-// missed, because the cluster delayed it and not the job. A run on every worker is disturbed if one of its copies is missing, was
+// activeTime returns the interval in which r, which has ended, was active and would have been active even without its delay.
+func (j *jobState) activeTime(r *liveRun, now time.Time) overlapped {
+	return overlapped{run: r.ID, from: r.first, upTo: r.endedAt(now).Add(-j.delay(r))}
+}
+
+// disturbed reports whether r was late or damaged. Then a slot that waited for r counts as missed, because the cluster delayed it
+// and not the job. If r was only late, slots in its activeTime are an exception.
+func (j *jobState) disturbed(r *liveRun) bool { return r.Late || j.damaged(r) }
+
+// damaged reports whether r never started or lost a worker. A run on every worker is damaged if one of its copies is missing, was
 // skipped or lost a worker.
-func (j *jobState) disturbed(r *liveRun) bool {
+func (j *jobState) damaged(r *liveRun) bool {
 	for _, worker := range r.Copies {
 		if c := j.run(r.CopyID(worker)); c == nil || c.State == job.Skipped || c.LostAttempts() > 0 {
 			return true
 		}
 	}
-	return r.Late || r.first.IsZero() || r.LostAttempts() > 0
+	return r.first.IsZero() || r.LostAttempts() > 0
 }
 
 // delay returns how long after its due time r started. Without this delay, r would have ended earlier by the same time. A slot

@@ -28,7 +28,7 @@
 //
 // A run that waits because all workers are full also counts. Otherwise an overloaded cluster would never catch up.
 //
-// A slot that waits behind a late run, or a run whose worker died, does not wait through the job's own fault. The missed
+// A slot that waits only because the earlier run was late or its worker died does not wait through the job's own fault. The missed
 // policy decides it once that run is over. It also decides slots that passed while the store refused decisions, or while the
 // job's definition was unreadable.
 //

@@ -72,7 +72,12 @@ func (j *jobState) hasSlot(slot time.Time) bool {
 
 // decideDue decides a slot whose time has come.
 func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
-	before := job.Later(p.leadSince, j.trouble().missedBefore)
+	t := j.trouble()
+	o := t.overlapped
+	if o.late && j.def.Spec.Overlap == job.OverlapSkip && o.covers(s.due) && !s.due.Before(p.leadSince) {
+		return p.skip(j, s, now, reasonWasActive(o.run))
+	}
+	before := job.Later(p.leadSince, t.missedBefore)
 	if s.missed = s.due.Before(before) && !j.hasReplaced(s, now); s.missed {
 		switch r := policy.Missed(j.when, j.def.Spec, s.after, before, now, p.pauses(j, s.after)); {
 		case r != nil && s.run != nil:
@@ -92,7 +97,7 @@ func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	if active := j.activeAt(s, now); len(active) > 0 {
 		return p.decideOverlap(j, s, active, now)
 	}
-	if o := j.trouble().overlapped; o.covers(s.due) {
+	if o.covers(s.due) {
 		return p.skip(j, s, now, reasonWasActive(o.run))
 	}
 	return p.dispatch(j, s, now)

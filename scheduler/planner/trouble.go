@@ -21,6 +21,7 @@ type trouble struct {
 type overlapped struct {
 	run        string
 	from, upTo time.Time
+	late       bool // the run was late: slots outside of the interval count as missed, those inside do not
 }
 
 func (o overlapped) covers(due time.Time) bool {

@@ -142,14 +142,16 @@ func (t *teller) takeovers() (list []*job.Event) {
 // handover is how long before its own end a leader that stops in good order may hand its term over.
 const handover = 2 * time.Second
 
-// causeOf returns the outage because of which a term began: the last one of the leader before it; nil if there was none.
+// causeOf returns the outage because of which a term began: the last one of the leader before it; nil if there was none. An outage
+// that was over long before is no cause.
 func (t *teller) causeOf(term *job.Event) (cause *job.Event) {
 	for _, o := range t.outages() {
 		from := o.From
 		if o.Cause == job.OutageStopped {
 			from = from.Add(-handover)
 		}
-		if o.Node == term.Previous && !from.After(term.At) {
+		over := !o.To.IsZero() && cmp.Or(term.From, term.At).Sub(o.To) > apart
+		if o.Node == term.Previous && !from.After(term.At) && !over {
 			cause = o
 		}
 	}

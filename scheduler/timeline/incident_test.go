@@ -53,6 +53,17 @@ q3 died at 10:49:05Z; q2 took over in 42 ms.
 q3 did not answer from 10:49:05Z to 10:49:30Z; q2 took over at 10:49:10Z, 5.3 s later.
 No run was retried or lost.
 All 3 members are present.`},
+		"an earlier outage of the next leader": {
+			timeline.Facts{
+				Cluster: []*job.Event{outage("q3", job.OutageDead, 5, 8), leads("q3", "q1", 20, 25), leads("q2", "q3", 49, 55)},
+			}, all, `
+q3 died at 10:49:05Z, and was back at 10:49:08Z.
+q3 took over from q1 at 10:49:25Z.
+q2 took over from q3 at 10:49:55Z.
+No leader from 10:49:20Z to 10:49:25Z.
+No leader from 10:49:49Z to 10:49:55Z.
+No run was retried or lost.
+All 3 members are present.`},
 		"the leader was silent before it was cut off": {
 			timeline.Facts{Cluster: []*job.Event{outage("q3", "", 5, 8), outage("q3", "", 16, 0), leads("q2", "q3", 16, 21)}}, three, `
 q3 did not answer from 10:49:05Z to 10:49:08Z.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,6 +177,9 @@ func TestFullDisk(t *testing.T) {
 		if r.w.Refuses() == nil || !r.sessions.shown().Draining {
 			t.Fatalf("with a full disk: got %v, shown %+v, want an error and draining", r.w.Refuses(), r.sessions.shown())
 		}
+		if shown := r.sessions.shown(); !strings.Contains(shown.Broken, "cannot be written to") {
+			t.Errorf("with a full disk: the presence says %q", shown.Broken)
+		}
 		refused := r.store.pending("backup", "refused", time.Now())
 		r.give(refused) // assigned before the leader read the new presence
 		after(time.Second)
@@ -193,7 +197,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		r.sessions.refuseUpdates(nil)
 		after(2 * unhealthyProbeEvery)
-		if r.w.Refuses() != nil || r.sessions.shown().Draining {
+		if shown := r.sessions.shown(); r.w.Refuses() != nil || shown.Draining || shown.Broken != "" {
 			t.Errorf("with room on the disk: got %v, shown %+v, want neither", r.w.Refuses(), r.sessions.shown())
 		}
 		taken := r.store.pending("backup", "taken", time.Now())

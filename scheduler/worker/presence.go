@@ -25,6 +25,14 @@ func (w *Worker) refusesLocked() error {
 	return w.startErr
 }
 
+// brokenLocked returns the text of Refuses for the presence. w.mu is held.
+func (w *Worker) brokenLocked() string {
+	if err := w.refusesLocked(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 // acceptsNoneLocked reports whether the worker accepts no runs, for whatever reason. w.mu is held.
 func (w *Worker) acceptsNoneLocked() bool { return w.refusesLocked() != nil || w.pressed != "" }
 
@@ -119,7 +127,8 @@ func (w *Worker) presence() job.Worker {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return job.Worker{
-		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
+		Broken: w.brokenLocked(),
+		Name:   w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
 		Limits: w.cfg.Limits, Kinds: w.cfg.Kinds,
 		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(), Draining: w.acceptsNoneLocked(),
 		Pressure: w.pressureText, TLSOptional: w.cfg.TLSOptional,
@@ -155,6 +164,7 @@ func (s *shift) publishPresence() {
 	}
 	s.w.mu.Lock()
 	s.shownDraining, s.shownTrouble, s.shownPressure, s.presenceUncertain = w.Draining, w.OutputTrouble, w.Pressure, false
+	s.shownBroken = w.Broken
 	s.w.mu.Unlock()
 }
 
@@ -163,5 +173,5 @@ func (s *shift) presenceOutdated() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	return s.presenceUncertain || s.shownTrouble != s.w.outputTrouble || s.shownPressure != s.w.pressureText ||
-		s.shownDraining != (s.draining || s.w.acceptsNoneLocked())
+		s.shownBroken != s.w.brokenLocked() || s.shownDraining != (s.draining || s.w.acceptsNoneLocked())
 }

@@ -36,6 +36,7 @@ type shift struct {
 	shownDraining     bool                 // what the presence in the store says, by the last answer of the store
 	shownTrouble      string               // the same for OutputTrouble
 	shownPressure     string               // the same for Pressure
+	shownBroken       string               // the same for Broken
 	presenceUncertain bool                 // a later change of the presence has failed, or has no answer yet
 }
 
@@ -45,7 +46,7 @@ func newShift(life context.Context, w *Worker, session Session) *shift {
 	return &shift{
 		w: w, session: session, life: life, endless: context.WithoutCancel(life), ctx: ctx, cancel: cancel,
 		closeSoon: make(chan struct{}, 1), publishing: make(chan struct{}, 1),
-		shownDraining: shown.Draining, shownPressure: shown.Pressure,
+		shownDraining: shown.Draining, shownPressure: shown.Pressure, shownBroken: shown.Broken,
 		armed:     make(map[string]*armedRun),
 		dueCounts: make(map[int64]int),
 		orders:    make(map[string]*order),

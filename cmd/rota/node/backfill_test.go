@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -51,5 +52,32 @@ func TestABackfillOrderedInAPause(t *testing.T) {
 	ends()
 	if run, err := r.Run(t.Context(), "tick/"+job.SlotID(slot)); err != nil || run.State != job.Succeeded {
 		t.Errorf("got %s, %v, want that it succeeded", run.State, err)
+	}
+}
+
+// TestADryRunAfterADeletion backfills a job that was deleted and created again. The dry run does not count the slots that have a run
+// of the deleted job among those that would run.
+func TestADryRunAfterADeletion(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	spec := job.Spec{Every: job.Duration(time.Second), Shell: "true"}
+	r.put(t, "tick", spec)
+	var slot time.Time
+	eventually(t, "a run ends", func() bool {
+		l, err := r.Runs(t.Context(), client.RunFilter{Job: "tick", States: []job.State{job.Succeeded}}, "")
+		if err != nil || len(l.Runs) == 0 {
+			return false
+		}
+		slot = l.Runs[len(l.Runs)-1].Slot
+		return true
+	})
+	if err := r.DeleteJob(t.Context(), "tick", api.Precondition{}); err != nil {
+		t.Fatal(err)
+	}
+	r.put(t, "tick", spec)
+	v, err := r.StartBackfill(t.Context(), "tick", api.BackfillRequest{From: slot.Add(-time.Second), To: slot, DryRun: true})
+	if err != nil || v.Slots != 2 || v.Total != 1 || v.Recorded != 1 || len(v.First) != 1 {
+		t.Errorf("got %d of %d slots, %d with a run, first %v, %v; want 1 of 2, 1 with a run", v.Total, v.Slots, v.Recorded, v.First, err)
 	}
 }

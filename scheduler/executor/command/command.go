@@ -84,7 +84,8 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		o = e.withOutputs(o, output)
 	}
 	out.Flush()
-	o.At, o.Reason = e.now(), out.String(o.Reason)
+	o = out.Outcome(o)
+	o.At = e.now()
 	return o
 }
 

@@ -3,14 +3,19 @@ package command_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rota-scheduler/rota/scheduler/executor/command"
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // TestOutputs runs programs that write outputs.
 func TestOutputs(t *testing.T) {
+	t.Setenv("ROTA_SECRET_TOKEN", "s3cret")
+	e := command.New(command.Config{Refs: &refs.Policy{Setting: "worker.refs", Env: []string{"ROTA_SECRET_*"}}}, func() time.Time { return at })
 	for _, c := range []struct {
 		name, script string
 		state        job.State
@@ -28,12 +33,14 @@ func TestOutputs(t *testing.T) {
 		{"a directory", `mkdir "$ROTA_OUTPUT"`, job.Failed, "not a regular file", nil},
 		{"failed anyway", `echo rows=1 > "$ROTA_OUTPUT"; exit 3`, job.Failed, "exit code 3", map[string]string{"rows": "1"}},
 		{"failed with nonsense", `echo x > "$ROTA_OUTPUT"; exit 3`, job.Failed, "exit code 3", nil},
+		{"a secret", `echo "url=db://$TOKEN@x" > "$ROTA_OUTPUT"`, job.Failed, "output url contains the value of a reference", nil},
 		{"inputs", `test "$ROTA_INPUT_NIGHTLY_BACKUP_ROWS" = 12 && echo ok`, job.Succeeded, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			req := request(t, shell(c.script), new(lockedBuffer))
+			req.Spec.Env = map[string]string{"TOKEN": "${env:ROTA_SECRET_TOKEN}"}
 			req.Inputs = map[string]map[string]string{"nightly-backup": {"rows": "12"}}
-			o := newExecutor().Execute(t.Context(), req)
+			o := e.Execute(t.Context(), req)
 			if o.State != c.state || !strings.Contains(o.Reason, c.reason) || !cmp.Equal(o.Outputs, c.want) {
 				t.Errorf("got %s %q with %v, want %s %q with %v", o.State, o.Reason, o.Outputs, c.state, c.reason, c.want)
 			}

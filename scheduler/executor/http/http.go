@@ -102,7 +102,8 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		interrupted.Exit = o.Exit
 		o = interrupted
 	}
-	o.At, o.Reason = e.now(), out.String(o.Reason)
+	o = out.Outcome(o)
+	o.At = e.now()
 	return o
 }
 

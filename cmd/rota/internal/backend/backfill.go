@@ -146,7 +146,8 @@ func (b *Backend) decidedUntil(j *job.Job, when *schedule.Schedule) time.Time {
 	return decided
 }
 
-// dryRun returns what a backfill would do.
+// dryRun returns what a backfill would do. Total is the number of slots that would run: slots of a deleted job of this name may
+// have runs.
 func (b *Backend) dryRun(o *job.Backfill, j *job.Job, when *schedule.Schedule) api.BackfillView {
 	v := api.BackfillView{Backfill: *o}
 	v.Slots, _ = policy.CountSlots(when, job.MaxBackfillSlots, job.SlotRange{From: o.From, To: o.To})
@@ -159,6 +160,7 @@ func (b *Backend) dryRun(o *job.Backfill, j *job.Job, when *schedule.Schedule) a
 			v.First = append(v.First, at)
 		}
 	}
+	v.Total -= v.Recorded
 	v.Unknown = max(0, v.Slots-o.Total-v.Open)
 	b.mirror.Runs(o.Job, time.Time{}, func(r *job.Run) bool {
 		inRange := job.SlotRange{From: o.From, To: o.To}.Holds(r.Slot) && r.ID == job.SlotID(r.Slot)

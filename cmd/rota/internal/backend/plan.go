@@ -111,14 +111,12 @@ func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedul
 		earlier := b.mirror.Runs(name, time.Time{}, func(r *job.Run) bool {
 			return (r.Kind == job.KindScheduled || r.Kind == job.KindBackfill) && r.Slot.Truncate(time.Minute).Equal(minute)
 		})
-		if len(earlier) == 0 {
-			return nil, nil
+		slots := make([]time.Time, len(earlier))
+		for i, r := range earlier {
+			slots[i] = r.Slot
 		}
-		slot = earlier[0].Slot
-		for _, r := range earlier {
-			if r.Slot.Truncate(time.Second).Equal(at.Truncate(time.Second)) {
-				slot = r.Slot
-			}
+		if slot, ok = explain.SlotAmong(slots, at); !ok {
+			return nil, nil
 		}
 	}
 	r, err := b.store.Run(ctx, name, job.SlotID(slot))

@@ -236,6 +236,11 @@ func (t *translation) container(f *fields, s *job.Spec) {
 	f.lost("image", "rota runs the program on the worker: install what "+f.text("image")+" holds there, or use the key kubernetes")
 	s.Dir = f.text("workingDir")
 	t.variables(f, s)
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if strings.Contains(s.Shell, "$("+name+")") {
+			t.lost(f.line, "shell: Kubernetes fills in $(%[1]s), and a shell runs a command of that name; write $%[1]s", name)
+		}
+	}
 	resources := f.below("resources")
 	t.resources(resources.below("limits"), s)
 	resources.lost("requests", "rota reserves nothing: worker.capacity says how many runs a worker takes")
@@ -256,7 +261,9 @@ func (t *translation) variables(f *fields, s *job.Spec) {
 			t.lost(v.line, "variable %s comes from %s: write ${file:…} or ${env:…}", name, strings.Join(source.keys, ", "))
 			env[name] = "${file:/run/secrets/" + jobName(name) + "}"
 		} else {
-			env[name] = v.text("value")
+			if env[name] = v.text("value"); strings.Contains(env[name], "$(") {
+				t.lost(v.line, "variable %s: Kubernetes fills in $(NAME) in %q; write the value", name, env[name])
+			}
 		}
 		v.rest()
 	}

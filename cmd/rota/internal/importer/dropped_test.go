@@ -46,6 +46,12 @@ func TestNothingIsDroppedSilently(t *testing.T) {
 		"Type=forking":                 {service, "a.service:3: Type=forking: "},
 		"RemainAfterExit=yes":          {service, "a.service:3: RemainAfterExit=yes: "},
 		"WakeSystem=true":              {timer, "a.timer:3: WakeSystem=true: "},
+		"        spec: {containers: [{command: [sh, -c, echo $(A)], env: [{name: A, value: b}]}]}": {
+			cronJob, "f:9: shell: Kubernetes fills in $(A), and a shell runs a command of that name; write $A",
+		},
+		"        spec: {containers: [{command: [a], env: [{name: A, value: /b/$(C)}]}]}": {
+			cronJob, `f:9: variable A: Kubernetes fills in $(NAME) in "/b/$(C)"; write the value`,
+		},
 		"        metadata: {annotations: {a: b}}\n" + pod:   {cronJob, "f:9: spec.jobTemplate.spec.template.metadata.annotations: "},
 		pod + "            resources: {requests: {cpu: 1}}": {cronJob, "f:12: spec.jobTemplate.spec.template.spec.containers.resources.requests: "},
 		pod + "          hostNetwork: true":                 {cronJob, "f:12: spec.jobTemplate.spec.template.spec.hostNetwork: "},

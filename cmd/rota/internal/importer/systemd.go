@@ -195,12 +195,17 @@ func (s *systemd) what(spec *job.Spec) {
 			continue
 		case strings.Contains(strings.ReplaceAll(line, "%%", ""), "%"):
 			service.lost(e.line, "ExecStart=%s: rota has no specifiers such as %%i; write the value", e.text)
-		case strings.Contains(strings.ReplaceAll(line, "$$", ""), "$"):
-			service.note(e.line, "ExecStart: a shell fills in the variables")
-			words = []string{"/bin/sh", "-c", line}
 		}
+		variables := strings.Contains(strings.ReplaceAll(line, "$$", ""), "$")
 		for i := range words {
-			words[i] = strings.ReplaceAll(strings.ReplaceAll(words[i], "%%", "%"), "$$", "$")
+			words[i] = strings.ReplaceAll(words[i], "%%", "%")
+			if !variables {
+				words[i] = strings.ReplaceAll(words[i], "$$", "$")
+			}
+		}
+		if variables {
+			service.note(e.line, "ExecStart: a shell fills in the variables")
+			words = []string{"/bin/sh", "-c", variableLine(words)}
 		}
 		if ignore {
 			words = []string{"/bin/sh", "-c", shellLine(words) + " || true"}

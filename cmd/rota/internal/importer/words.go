@@ -2,6 +2,7 @@ package importer
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 )
 
@@ -43,4 +44,31 @@ func splitWords(text string) (words []string, err error) {
 		words = append(words, word.String())
 	}
 	return words, nil
+}
+
+var (
+	wholeVariable = regexp.MustCompile(`^\$[A-Za-z_][A-Za-z0-9_]*$`)
+	variable      = regexp.MustCompile(`\$\$|\$\{[A-Za-z_][A-Za-z0-9_]*\}|["\\$` + "`]")
+)
+
+// variableLine joins the words of a command of systemd for a shell, which fills in the variables as systemd does. A word $NAME
+// becomes as many words as its value has. ${NAME} stays inside its word, and $$ is a dollar sign. All other characters are literal.
+func variableLine(words []string) string {
+	line := make([]string, len(words))
+	for i, word := range words {
+		switch {
+		case wholeVariable.MatchString(word):
+			line[i] = word
+		case strings.Contains(word, "$"):
+			line[i] = `"` + variable.ReplaceAllStringFunc(word, func(part string) string {
+				if strings.HasPrefix(part, "${") {
+					return part
+				}
+				return `\` + part[:1]
+			}) + `"`
+		default:
+			line[i] = shellLine([]string{word})
+		}
+	}
+	return strings.Join(line, " ")
 }

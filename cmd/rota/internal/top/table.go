@@ -146,6 +146,8 @@ func (s State) runRow(i int, r *api.RunView) row {
 func workerRow(w *api.WorkerView) row {
 	state, look := "ready", good
 	switch {
+	case w.Broken != "":
+		state, look = "broken", warning
 	case w.Pressure != "":
 		state, look = "pressure", warning
 	case w.Draining:
