@@ -97,23 +97,36 @@ func (r *Redactor) String(s string) string {
 	return string(clean)
 }
 
-// Outcome returns o without the secrets. It replaces those of the reason. Programs act on outputs, so a value with *** would do
-// harm. If an output contains a secret, no output is kept, and an attempt that succeeded has failed. It is not repeated, because
-// its work is done. Outputs may contain secrets of less than four bytes, which are ordinary words.
+// Outcome returns o without the secrets, at the end of an attempt. It replaces those of the reason. Programs act on outputs, so a
+// value with *** would do harm: Outcome leaves out each output that contains a secret, and says so in the text of the attempt. The
+// state stays, because the work is done. A step that needs such an output fails. Outputs may contain secrets of less than four
+// bytes, which are ordinary words.
 func (r *Redactor) Outcome(o job.Outcome) job.Outcome {
+	kept := make(map[string]string, len(o.Outputs))
 	for _, name := range slices.Sorted(maps.Keys(o.Outputs)) {
-		if !r.reveals(name) && !r.reveals(o.Outputs[name]) {
+		if value := o.Outputs[name]; !r.reveals(name) && !r.reveals(value) {
+			kept[name] = value
 			continue
 		}
-		o.Outputs = nil
-		if o.State == job.Succeeded {
-			o.State, o.Retry = job.Failed, false
-			o.Reason = fmt.Sprintf("output %s contains the value of a reference, which is never stored", name)
+		r.Flush()
+		if !r.atLineStart() {
+			_, _ = r.Write([]byte("\n"))
 		}
-		break
+		_, _ = fmt.Fprintf(r, "rota: output %s is left out, because it contains the value of a reference\n", name)
+	}
+	r.Flush()
+	if len(kept) < len(o.Outputs) {
+		o.Outputs = kept
 	}
 	o.Reason = r.String(o.Reason)
 	return o
+}
+
+// atLineStart reports whether the last byte ended a line, or there was none.
+func (r *Redactor) atLineStart() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.prev == 0 || r.prev == '\n'
 }
 
 // reveals reports whether s contains a secret that is hidden everywhere.

@@ -2,7 +2,6 @@ package executor_test
 
 import (
 	"bytes"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -75,21 +74,39 @@ func TestRedactorDoesNotDependOnTheSizesOfWrites(t *testing.T) {
 	})
 }
 
-// TestRedactorKeepsSecretsOutOfOutputs checks that no output with a secret leaves the worker.
+// TestRedactorKeepsSecretsOutOfOutputs checks that no output with a secret leaves the worker, and that the work counts as done.
 func TestRedactorKeepsSecretsOutOfOutputs(t *testing.T) {
-	r := executor.NewRedactor(io.Discard, []string{"s3cret", "7"})
-	fine := job.Outcome{State: job.Succeeded, Outputs: map[string]string{"rows": "7"}}
-	if got := r.Outcome(fine); !cmp.Equal(got, fine) {
-		t.Errorf("a short secret in an output changed %+v to %+v", fine, got)
-	}
-	got := r.Outcome(job.Outcome{State: job.Succeeded, Outputs: map[string]string{"rows": "7", "url": "https://s3cret@db"}})
-	want := job.Outcome{State: job.Failed, Reason: "output url contains the value of a reference, which is never stored"}
-	if !cmp.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	got = r.Outcome(job.Outcome{State: job.Failed, Reason: "bad s3cret", Retry: true, Outputs: map[string]string{"s3cret": "1"}})
-	want = job.Outcome{State: job.Failed, Reason: "bad ***", Retry: true}
-	if !cmp.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
+	for _, c := range []struct {
+		name, text string
+		o, want    job.Outcome
+		wantText   string
+	}{
+		{
+			"a short secret", "done",
+			job.Outcome{State: job.Succeeded, Outputs: map[string]string{"rows": "7"}},
+			job.Outcome{State: job.Succeeded, Outputs: map[string]string{"rows": "7"}},
+			"done",
+		},
+		{
+			"a value", "done",
+			job.Outcome{State: job.Succeeded, Outputs: map[string]string{"rows": "7", "url": "https://s3cret@db"}},
+			job.Outcome{State: job.Succeeded, Outputs: map[string]string{"rows": "7"}},
+			"done\nrota: output url is left out, because it contains the value of a reference\n",
+		},
+		{
+			"a name", "",
+			job.Outcome{State: job.Failed, Reason: "bad s3cret", Retry: true, Outputs: map[string]string{"s3cret": "1"}},
+			job.Outcome{State: job.Failed, Reason: "bad ***", Retry: true, Outputs: map[string]string{}},
+			"rota: output *** is left out, because it contains the value of a reference\n",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var text bytes.Buffer
+			r := executor.NewRedactor(&text, []string{"s3cret", "7"})
+			_, _ = r.Write([]byte(c.text))
+			if got := r.Outcome(c.o); !cmp.Equal(got, c.want) || text.String() != c.wantText {
+				t.Errorf("got %+v with the text %q, want %+v with %q", got, text.String(), c.want, c.wantText)
+			}
+		})
 	}
 }
