@@ -2,8 +2,8 @@ package attention
 
 import "github.com/rota-scheduler/rota/scheduler/job"
 
-// OfWorkers returns the workers that take no runs because something is broken or because of the pressure of their machine, and those
-// that cannot upload output to output.store. The items are in the order of Sort.
+// OfWorkers returns the workers that take no runs because something is broken or because of the pressure of their machine, and
+// those that cannot upload output to output.store. The items are in the order of Sort.
 func OfWorkers(workers []*job.Worker) (items []Item) {
 	for _, w := range workers {
 		if w.Broken != "" {

@@ -15,8 +15,8 @@ type PastPause struct {
 	Until time.Time `json:"until"`
 }
 
-// MaxPauses bounds how many past pauses a record keeps. A pause is needed until all slots before its end are decided. The first of so
-// many may stand for several pauses and the times between them.
+// MaxPauses bounds how many past pauses a record keeps. A pause is needed until all slots before its end are decided. The first
+// of so many may stand for several pauses and the times between them.
 const MaxPauses = 8
 
 // SetPause returns the job paused by p, or resumed if p is nil, and whether anything changed. Slots that pass during

@@ -141,8 +141,8 @@ func (p *page) advance(n *Notice) {
 	}
 }
 
-// retreat moves the record back before the notices of its revision, because another one is open. The next leader counts the failures
-// of that revision again.
+// retreat moves the record back before the notices of its revision, because another one is open. The next leader counts the
+// failures of that revision again.
 func (p *page) retreat() {
 	p.record.UpTo--
 	if p.before != nil {

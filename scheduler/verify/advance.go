@@ -7,8 +7,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// checkMoved checks one move of a cursor. A wrong move, as by hand, is reported once: a leader that knows the cursor before it goes on
-// from there, and this repairs it.
+// checkMoved checks one move of a cursor. A wrong move, as by hand, is reported once: a leader that knows the cursor before it
+// goes on from there, and this repairs it.
 func (l *replay) checkMoved(before, after *job.Cursor, batch []job.Change) {
 	if known := l.strayed[after.Job]; known != nil && !after.After.Before(known.After) &&
 		(after.After.Before(before.After) || before.After.Before(known.After)) {

@@ -32,8 +32,8 @@ func (c *checker) checkStep(r *job.Run) {
 	}
 }
 
-// repeated reports whether a person has repeated a run alone. Then it follows the runs of earlier ids, however they ended. If a workflow
-// is resumed, the first run is such a run too, but each step behind it follows a run of its own id.
+// repeated reports whether a person has repeated a run alone. Then it follows the runs of earlier ids, however they ended. If a
+// workflow is resumed, the first run is such a run too, but each step behind it follows a run of its own id.
 func repeated(r *job.Run) bool {
 	return r.RetryOf != "" && !slices.ContainsFunc(r.After, func(a job.Parent) bool { return a.ID == "" })
 }
