@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/workflow"
 	"github.com/rota-scheduler/rota/store"
 )
@@ -111,10 +112,24 @@ func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, erro
 			"the workflow cannot be resumed from run %s: %s; `rota graph %s --slot %s` shows all", old.Name(), unfit, old.Job, old.ID)}
 	}
 	b.shown(ctx, old.Rev) // the mirror has the runs that ended before old
-	return atMost(r, b.defaultParams(workflow.Of(b.specs()).Resume(old, r, func(name string) *job.Run {
+	steps := workflow.Of(b.specs()).Resume(old, r, func(name string) *job.Run {
 		step, _ := b.mirror.Run(name)
 		return step
-	}, b.generation)))
+	}, b.generation)
+	for i := range steps {
+		if name := steps[i].Job; steps[i].RetryOf == "" && b.hadStep(old, name) {
+			return nil, &api.Refusal{Reason: fmt.Sprintf("the history has no room any more for the run of step %[1]s, which may have succeeded: "+
+				"start the steps that are missing, as with `rota run %[1]s --workflow`", name)}
+		}
+	}
+	return atMost(r, b.defaultParams(steps))
+}
+
+// hadStep reports whether a step behind r, which ran in a slot, had a run in this slot. The history may have removed it.
+func (b *Backend) hadStep(r *job.Run, step string) bool {
+	j, known := b.mirror.Job(step)
+	at, _ := b.mirror.Cursor(step)
+	return known && r.Kind == job.KindScheduled && at.Passed(r.Slot) && r.Slot.After(policy.SlotsAfter(j, nil))
 }
 
 func atMost(r *job.Run, steps []job.Run) ([]job.Run, error) {

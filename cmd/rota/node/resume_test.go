@@ -1,0 +1,39 @@
+package node
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestAWorkflowIsNotResumedWithoutItsHistory resumes a workflow whose last step succeeded, and whose run is out of history since. That
+// step must not run again.
+func TestAWorkflowIsNotResumedWithoutItsHistory(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	at := time.Now().Add(3 * time.Second).UTC().Truncate(time.Second)
+	r.define(t, map[string]job.Spec{"extract": {Shell: "false", At: []time.Time{at}}})
+	r.define(t, map[string]job.Spec{"tell": {Shell: "true", After: []job.After{{Job: "extract", When: job.WhenDone}}}})
+	r.define(t, map[string]job.Spec{"load": {Shell: "true", After: []job.After{{Job: "extract"}}}})
+	id := job.SlotID(at)
+	for ref, state := range map[string]job.State{"tell/" + id: job.Succeeded, "load/" + id: job.Skipped} {
+		eventually(t, ref+" is "+string(state), func() bool {
+			v, err := r.Run(t.Context(), ref)
+			return err == nil && v.State == state
+		})
+	}
+	if _, err := r.node.client.Delete(t.Context(), "/rota/runs/tell/"+id); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the history has lost the run", func() bool {
+		_, known := r.node.mirror.Run("tell/" + id)
+		return !known
+	})
+	_, err := r.Resume(t.Context(), "extract/"+id)
+	if err == nil || !strings.Contains(err.Error(), "rota run tell --workflow") {
+		t.Errorf("got %v, want a refusal that names the step", err)
+	}
+}
