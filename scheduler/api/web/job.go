@@ -158,7 +158,7 @@ func (d *jobData) state() string {
 		r := &d.Runs[i]
 		active = active || r.State == job.Running
 		waiting = waiting || r.State == job.Pending
-		if r.State.Terminal() && r.State != job.Skipped && (d.Last == nil || r.Finished.After(d.Last.Finished)) {
+		if r.State.Terminal() && r.State != job.Skipped && (d.Last == nil || r.Ended().After(d.Last.Ended())) {
 			d.Last = r
 		}
 	}

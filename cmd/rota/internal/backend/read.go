@@ -163,6 +163,7 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 		v.Next = &next
 	}
 	now := b.cfg.Now()
+	var last *job.Run
 	// A run may begin between the two calls. Then it is in both.
 	ids, waiting := b.mirror.FirstDelayed(j.Name, api.MaxActive)
 	active := b.mirror.FirstRuns(j.Name, api.MaxActive, time.Time{}, api.CompareRuns, func(r *job.Run) bool {
@@ -173,11 +174,14 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 				v.Next = new(r.Slot) // the run is armed ahead: the cursor has passed the slot, which is still to come
 			}
 			return true
-		case v.Last == nil || r.Finished.After(v.Last.Finished):
-			v.Last = &api.LastRun{Ref: r.Name(), State: r.State, Finished: r.Finished}
+		case last == nil || r.Ended().After(last.Ended()):
+			last = r
 		}
 		return false
 	})
+	if last != nil {
+		v.Last = &api.LastRun{Ref: last.Name(), State: last.State, Finished: last.Finished}
+	}
 	for _, r := range active {
 		v.Active = append(v.Active, r.Name())
 	}
