@@ -103,10 +103,11 @@ func (in *Intake) attempt(ctx context.Context, r job.Run, behind []job.Run, ps [
 		return r, false, nil
 	case !errors.Is(err, job.ErrConflict):
 		return r, false, fmt.Errorf("write run %s: %w", r.Name(), err)
-	case out.found[w.probe[0]] == nil && in.taken(out, behind) != "":
-		return job.Run{}, false, fmt.Errorf("run %s exists already: %w", in.taken(out, behind), err)
-	case out.found[w.probe[0]] == nil: // a gate has changed
-		return r, true, in.mirror.WaitFor(ctx, out.foundAt)
+	case out.found[w.probe[0]] == nil:
+		if step := in.taken(out, behind); step != "" {
+			return job.Run{}, false, fmt.Errorf("run %s exists already: %w", step, err)
+		}
+		return r, true, in.mirror.WaitFor(ctx, out.foundAt) // a gate has changed
 	}
 	if there := job.ValueOf[job.Run](found(out, KindRuns, r.Name(), w.probe[0])); there != nil {
 		return *there, false, err
