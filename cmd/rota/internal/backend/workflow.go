@@ -118,8 +118,9 @@ func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, erro
 	}, b.generation)
 	for i := range steps {
 		if name := steps[i].Job; steps[i].RetryOf == "" && b.hadStep(old, name) {
-			return nil, &api.Refusal{Reason: fmt.Sprintf("the history has no room any more for the run of step %[1]s, which may have succeeded: "+
-				"start the steps that are missing, as with `rota run %[1]s --workflow`", name)}
+			return nil, &api.Refusal{Reason: fmt.Sprintf(
+				"the history has no room any more for the run of step %[1]s, which may have succeeded: "+
+					"start the steps that are missing, as with `rota run %[1]s --workflow`", name)}
 		}
 	}
 	return atMost(r, b.defaultParams(steps))
