@@ -147,15 +147,25 @@ func isCode(err, want error) bool {
 	return err != nil && errors.As(rpctypes.Error(err), &e) && e.Error() == want.Error()
 }
 
-// ask reads from etcd's majority, and asks again if the member that it asks becomes suspect. Each try ends after limit.
+// ask reads from etcd's majority, and asks again if the member that it asks becomes suspect. Each try ends after limit. Within that
+// time, ask repeats a read that a member refuses because etcd has elected another leader.
 func (s *Store) ask(
 	ctx context.Context, limit time.Duration, key string, opts ...clientv3.OpOption,
 ) (resp *clientv3.GetResponse, err error) {
 	err = s.suspect.restarting(ctx, func(ctx context.Context) (err error) {
 		try, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		resp, err = s.client.Get(try, key, opts...)
-		return err
+		for {
+			resp, err = s.client.Get(try, key, opts...)
+			if !isCode(err, rpctypes.ErrLeaderChanged) {
+				return err
+			}
+			select {
+			case <-try.Done():
+				return err
+			case <-time.After(minPause):
+			}
+		}
 	})
 	return resp, err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestAWorkflowIsNotResumedWithoutItsHistory resumes a workflow whose last step succeeded, and whose run is out of history since. That
+// TestAWorkflowIsNotResumedWithoutItsHistory resumes a workflow whose last step succeeded, and whose run is out of history since. The
 // step must not run again.
 func TestAWorkflowIsNotResumedWithoutItsHistory(t *testing.T) {
 	t.Parallel()
