@@ -172,6 +172,10 @@ func (s *systemd) when(spec *job.Spec) {
 	}
 }
 
+// execPrefixes are the characters before a command that say how systemd starts it: a "-" ignores its failure, a ":" leaves
+// its variables as they are.
+const execPrefixes = "@-:+!|"
+
 // what translates the commands of the service.
 func (s *systemd) what(spec *job.Spec) {
 	service := &translation{s.service.file, s.res}
@@ -183,23 +187,27 @@ func (s *systemd) what(spec *job.Spec) {
 	}
 	var lines [][]string
 	for _, e := range starts {
-		line, ignore := strings.TrimLeft(e.text, "-:"), strings.HasPrefix(e.text, "-")
-		if strings.ContainsAny(line[:1], "@+!|") {
+		line := strings.TrimLeft(e.text, execPrefixes)
+		prefixes := strings.TrimSuffix(e.text, line)
+		if strings.ContainsAny(prefixes, "@+!|") {
 			service.lost(e.line, "ExecStart=%s: its prefix has no translation", e.text)
-			line = strings.TrimLeft(line, "@+!|")
 		}
 		words, err := splitWords(line)
 		switch {
-		case err != nil || len(words) == 0:
+		case err != nil:
 			service.lost(e.line, "ExecStart=%s: its quotes do not end", e.text)
+			continue
+		case len(words) == 0:
+			service.lost(e.line, "ExecStart=%s: it names no command", e.text)
 			continue
 		case strings.Contains(strings.ReplaceAll(line, "%%", ""), "%"):
 			service.lost(e.line, "ExecStart=%s: rota has no specifiers such as %%i; write the value", e.text)
 		}
-		variables := strings.Contains(strings.ReplaceAll(line, "$$", ""), "$")
+		literal := strings.Contains(prefixes, ":")
+		variables := !literal && strings.Contains(strings.ReplaceAll(line, "$$", ""), "$")
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "%%", "%")
-			if !variables {
+			if !variables && !literal {
 				words[i] = strings.ReplaceAll(words[i], "$$", "$")
 			}
 		}
@@ -207,7 +215,7 @@ func (s *systemd) what(spec *job.Spec) {
 			service.note(e.line, "ExecStart: a shell fills in the variables")
 			words = []string{"/bin/sh", "-c", variableLine(words)}
 		}
-		if ignore {
+		if strings.Contains(prefixes, "-") {
 			words = []string{"/bin/sh", "-c", shellLine(words) + " || true"}
 		}
 		lines = append(lines, words)
