@@ -10,7 +10,7 @@ import (
 // noWords are exported types of scheduler/job that are details of records or of file formats, not words of the domain.
 var noWords = []string{
 	"Applied", "BackfillOrder", "BackfillState", "Bad", "CPUs", "CalendarDays", "Change", "Container", "DST", "Duration", "FieldChange", "Files", "HTTP", "Hooks", "Kubernetes", "LimitSpec", "Notify", "ParamError", "ParamType", "PastPause", "PingService", "PingState", "Pull", "Range", "RecordKind", "RetryJitter", "RetryOn", "RunKind",
-	"Size", "SlotFinder", "SlotRange", "TraceIDs", "TransitionError",
+	"Size", "SlotFinder", "SlotRange", "TraceIDs", "TransitionError", "Undelivered",
 }
 
 // TestTheGlossaryHasTheTypesOfTheDomain compares the quoted words of the glossary with exported types.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -45,6 +46,10 @@ func TestEveryResourceIsDescribed(t *testing.T) {
 		}
 	}
 	same(t, "job-files.md", got, jsonNames(reflect.TypeFor[job.Resources]()))
+}
+
+func TestEveryKindOfAttentionIsDescribed(t *testing.T) {
+	same(t, "monitor.md", firstCells(t, "how-to/monitor.md", "## Ask what is wrong"), attention.Kinds())
 }
 
 func TestEveryVerdictIsDescribed(t *testing.T) {

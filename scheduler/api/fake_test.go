@@ -99,8 +99,9 @@ func (f *fake) Cluster(context.Context) (api.ClusterView, error) {
 	v := api.ClusterView{Name: "/rota", Node: "q1", Ready: true, Store: api.StoreView{Revision: f.rev}}
 	if f.note != "" {
 		v.Files.Notes = []string{f.note}
-		v.Attention = []attention.Item{{Kind: attention.Files, Text: f.note}}
-		v.Replicas = []api.ReplicaView{{Replica: job.Replica{Name: "q1", FilesNote: f.note}}}
+		r := job.Replica{Name: "q1", FilesNote: f.note, Undelivered: []job.Undelivered{{Notifier: f.note, Cause: f.note}}}
+		v.Attention = append(attention.OfNotifiers([]*job.Replica{&r}), attention.Item{Kind: attention.Files, Text: f.note})
+		v.Replicas = []api.ReplicaView{{Replica: r}}
 	}
 	return v, f.fail()
 }

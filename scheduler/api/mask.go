@@ -69,7 +69,7 @@ func (s *Server) maskEvent(ctx context.Context, e *Event) {
 		}
 		var v ReplicaView
 		if json.Unmarshal(e.Value, &v) == nil {
-			v.FilesNote = "" // it names jobs
+			v.hideJobs()
 			shown = v
 		}
 	default:

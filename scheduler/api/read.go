@@ -60,17 +60,20 @@ func onlyVisible(v ClusterView, sees func(job string) bool) ClusterView {
 	v.Quarantined, v.Files.Notes = nil, nil
 	v.Replicas = slices.Clone(v.Replicas)
 	for i := range v.Replicas {
-		v.Replicas[i].FilesNote = ""
+		v.Replicas[i].hideJobs()
 	}
 	v.Attention = slices.DeleteFunc(slices.Clone(v.Attention), func(i attention.Item) bool {
 		switch i.Kind {
-		case attention.Quarantined, attention.Files, attention.AuthFile:
+		case attention.Quarantined, attention.Files, attention.AuthFile, attention.Notifier:
 			return true
 		}
 		return i.Job != "" && !sees(i.Job)
 	})
 	return v
 }
+
+// hideJobs removes what names jobs, or their notifiers.
+func (v *ReplicaView) hideJobs() { v.FilesNote, v.Undelivered = "", nil }
 
 func (s *Server) readJobs(ctx context.Context, in *struct {
 	Selector string `query:"selector" doc:"Only jobs with these labels" example:"team=billing"`

@@ -40,6 +40,7 @@ const (
 	Quarantined = "quarantined"
 	Pressure    = "pressure"
 	Output      = "output"
+	Notifier    = "notifier"
 	Files       = "files"
 	AuthFile    = "auth_file"
 	OpenID      = "openid"
@@ -52,7 +53,7 @@ const (
 // Kinds returns all kinds, the most urgent first.
 func Kinds() []string {
 	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Ahead, Late, Breaker, Approval, NoWorker,
-		Broken, Hook, Quarantined, Pressure, Output, Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
+		Broken, Hook, Quarantined, Pressure, Output, Notifier, Files, AuthFile, OpenID, Certificate, TLSOptional, Version, Paused}
 }
 
 // Sort puts the most urgent items first. Items of one kind are in the order of their names.

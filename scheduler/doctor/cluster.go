@@ -33,6 +33,16 @@ func (e *examiner) replicas() {
 	}
 	e.addresses()
 	e.listeners()
+	e.notifiers()
+}
+
+// notifiers finds notifiers whose messages do not arrive.
+func (e *examiner) notifiers() {
+	for _, r := range e.Replicas {
+		for _, u := range r.Undelivered {
+			e.add(r.Name, u.String(), "correct the url of the notifier, or let every replica reach its address")
+		}
+	}
 }
 
 // listeners finds processes that also accept connections without TLS.

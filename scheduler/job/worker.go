@@ -93,9 +93,14 @@ type Replica struct {
 	Outages   []Outage  `json:"outages,omitempty"`    // the latest that it observed, oldest first
 	// TLSOptional has the settings that let it accept connections without TLS beside those with it.
 	TLSOptional []string `json:"tls_optional,omitempty"`
+	// Undelivered has the notifiers whose messages do not arrive, if it leads; at most MaxUndelivered.
+	Undelivered []Undelivered `json:"undelivered,omitempty"`
 
 	Rev int64 `json:"-"`
 }
+
+// MaxUndelivered is the largest number of notifiers that a replica reports.
+const MaxUndelivered = 10
 
 // Order is what a leader hands to one worker in one transaction. Stored at queues/<worker>/<id>. The worker deletes it
 // when every run in it is claimed or refused. The revision that created it is the fencing token of each of its runs.

@@ -37,6 +37,7 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 	wg.Go(func() {
 		notices.Send(ctx, notices.Config{
 			Store: n.store, Mirror: n.mirror, Services: n.services, Observer: n.metrics, Now: n.now, Addr: n.publicURL(),
+			Show: n.replica.ShowUndelivered,
 		}, term, n.log)
 	})
 	wg.Go(func() { notices.Beat(ctx, n.set.Notify.Ping, n.services, n.backend.Dispatches, n.log.Named("ping")) })

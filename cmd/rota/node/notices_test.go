@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -160,6 +162,39 @@ func TestTheNextLeaderSendsTheRest(t *testing.T) {
 		t.Errorf("got %q, want one failure of b, and missed slots", ops.titles())
 	}
 	q2.sound(t)
+}
+
+// TestANotifierThatIsRefused checks that the status names it with the cause and without the secret of its URL, until a message arrives.
+func TestANotifierThatIsRefused(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	const secret = "hunter2"
+	var refuses atomic.Bool
+	refuses.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if refuses.Load() {
+			http.Error(w, "gone away", http.StatusGone)
+		}
+	}))
+	t.Cleanup(server.Close)
+	spec, _ := switched(t, job.Notify{"ops": {URL: "generic+" + server.URL + "/hook?@Authorization=" + secret}})
+	r.put(t, "a", spec)
+	r.ends(t, r.submit(t, "a", api.RunRequest{}).Ref, job.Failed)
+	troubles := func() []attention.Item {
+		v, err := r.Cluster(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		return slices.DeleteFunc(v.Attention, func(i attention.Item) bool { return i.Kind != attention.Notifier })
+	}
+	eventually(t, "the status names it", func() bool { return len(troubles()) == 1 })
+	if i := troubles()[0]; i.Node != "q1" || !strings.Contains(i.Text, "ops") || !strings.Contains(i.Text, "410") || strings.Contains(i.Text, secret) {
+		t.Errorf("got %+v", i)
+	}
+	refuses.Store(false)
+	eventually(t, "a message arrives", func() bool { return len(troubles()) == 0 })
+	r.sound(t)
 }
 
 // TestANotifierThatHangs checks that a hanging notifier delays neither runs nor other notifiers.

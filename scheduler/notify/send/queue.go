@@ -11,14 +11,16 @@ import (
 
 // queue is the queue of one notifier. Its fields are guarded by Queues.mu.
 type queue struct {
-	queues  *Queues
-	to      target
-	active  bool                 // a goroutine runs
-	waiting []Item               // in the order of their posting
-	counts  map[job.Occasion]int // items beyond MaxWaiting
-	counted []func()             // the Done functions of these items
-	dropped []func()             // the Done functions of items that were dropped and have to be done
-	sent    []time.Time          // when messages of the last minute were sent
+	queues   *Queues
+	to       target
+	active   bool                 // a goroutine runs
+	waiting  []Item               // in the order of their posting
+	counts   map[job.Occasion]int // items beyond MaxWaiting
+	counted  []func()             // the Done functions of these items
+	dropped  []func()             // the Done functions of items that were dropped and have to be done
+	sent     []time.Time          // when messages of the last minute were sent
+	failing  job.Undelivered      // zero if the last sending succeeded
+	failures int                  // sendings in a row that failed
 }
 
 // window is the period to which the limit PerMinute applies.
@@ -114,11 +116,13 @@ func (q *queue) deliver(ctx context.Context, b *batch) bool {
 			b.done()
 			return true
 		case time.Since(began) >= qs.cfg.GiveUp:
+			q.failed(time.Now(), err, true)
 			qs.log.Error("notification was given up", "notifier", q.to.name, "err", err, "notices", b.size(), "first", b.items[0].Line)
 			qs.count(q.to.name, Failed, b.size())
 			b.done()
 			return true
 		}
+		q.failed(time.Now(), err, false)
 		qs.log.Warn("notification was not sent and will be repeated", "notifier", q.to.name, "err", err, "pause", pause)
 		qs.count(q.to.name, Repeated, 1)
 		if !sleep(ctx, pause) {
@@ -152,6 +156,7 @@ func (q *queue) recordSent() {
 	q.queues.mu.Lock()
 	defer q.queues.mu.Unlock()
 	q.sent = append(q.sent, time.Now())
+	q.arrivedLocked()
 }
 
 // size returns how many notices the batch reports.

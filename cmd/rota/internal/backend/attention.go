@@ -85,6 +85,7 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 	}
 	items = append(items, attention.OfWorkers(b.mirror.Workers())...)
 	items = append(items, attention.OfListeners(b.mirror.Replicas(), b.mirror.Workers())...)
+	items = append(items, attention.OfNotifiers(b.mirror.Replicas())...)
 	items = append(items, b.ofJobs(now)...)
 	attention.Sort(items)
 	return items

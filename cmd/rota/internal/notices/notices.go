@@ -2,6 +2,7 @@ package notices
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +24,8 @@ type Config struct {
 	Services *send.Services
 	Observer send.Observer
 	Now      func() time.Time
-	Addr     string // the URL at which people reach the API of this replica; "" if only this machine can reach it
+	Show     func([]job.Undelivered) // publishes the notifiers whose messages do not arrive
+	Addr     string                  // the URL at which people reach the API of this replica; "" if only this machine can reach it
 }
 
 // sender sends notices for one term. It continues from the records of earlier leaders.
@@ -34,7 +36,8 @@ type sender struct {
 	book   *notify.Book // owned by the goroutine of run
 	queues *send.Queues
 	pings  *send.Queues
-	rest   time.Time // owned by run: no record is written before this time, because the store refused one
+	rest   time.Time         // owned by run: no record is written before this time, because the store refused one
+	shown  []job.Undelivered // owned by run: what Show last got
 
 	mu      sync.Mutex
 	settled []*notify.Notice // guarded by mu: notices that were sent or given up since the last look at book
@@ -56,12 +59,13 @@ const refusedPause = time.Second
 func Send(ctx context.Context, cfg Config, term election.Term, log hclog.Logger) {
 	s := &sender{
 		Config: cfg, log: log, term: term, ready: make(chan struct{}, 1),
-		queues: send.NewQueues(send.DefaultConfig(), cfg.Services, cfg.Observer, log.Named("notify")),
-		pings:  send.NewQueues(send.PingConfig(), cfg.Services, cfg.Observer, log.Named("ping")),
 	}
+	s.queues = send.NewQueues(send.DefaultConfig(), cfg.Services, s, log.Named("notify"))
+	s.pings = send.NewQueues(send.PingConfig(), cfg.Services, s, log.Named("ping"))
 	s.run(ctx)
 	s.queues.Wait()
 	s.pings.Wait()
+	cfg.Show(nil)
 }
 
 func (s *sender) run(ctx context.Context) {
@@ -81,6 +85,7 @@ func (s *sender) run(ctx context.Context) {
 			s.book.Apply(c)
 		}
 		s.settle()
+		s.show()
 		for _, n := range s.book.Take() {
 			s.post(ctx, n)
 		}
@@ -206,6 +211,25 @@ func (s *sender) settle() {
 			s.rest = time.Now().Add(refusedPause)
 			s.log.Debug("sent notices were not recorded", "job", w.record.Job, "err", w.err)
 		}
+	}
+}
+
+// Notified counts outcomes, and lets run look at the queues.
+func (s *sender) Notified(notifier, outcome string, n int) {
+	s.Observer.Notified(notifier, outcome, n)
+	s.wake()
+}
+
+// keepUndelivered is how long people see that a message was given up.
+const keepUndelivered = 24 * time.Hour
+
+// show publishes the notifiers whose messages do not arrive, if they are others than before.
+func (s *sender) show() {
+	now := time.Now()
+	list := append(s.queues.Undelivered(now, keepUndelivered), s.pings.Undelivered(now, keepUndelivered)...)
+	if list = list[:min(len(list), job.MaxUndelivered)]; !slices.Equal(list, s.shown) {
+		s.Show(list)
+		s.shown = list
 	}
 }
 

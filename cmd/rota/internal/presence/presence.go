@@ -138,6 +138,14 @@ func (r *Replica) ShowFiles(hash, note string) {
 	}
 }
 
+// ShowUndelivered publishes the notifiers whose messages do not arrive. The caller must not change the list afterwards.
+func (r *Replica) ShowUndelivered(list []job.Undelivered) {
+	r.mu.Lock()
+	r.record.Undelivered = list
+	r.mu.Unlock()
+	r.signal()
+}
+
 // ShowOutages publishes the outages that this replica observed. The caller must not change the list afterwards.
 func (r *Replica) ShowOutages(list []job.Outage) {
 	r.mu.Lock()
