@@ -26,7 +26,7 @@ func TestAttemptTiming(t *testing.T) {
 		})
 	})
 
-	for rev, want := range map[int64]job.State{7: job.Running, 8: job.Pending} {
+	for rev, want := range map[int64]job.State{7: job.Running, 8: job.Pending, 0: job.Pending} { // 0: the job was deleted
 		t.Run(fmt.Sprintf("is %s if it was armed from revision 7 of its job and %d is known at its claim", want, rev), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(time.Second))
@@ -36,6 +36,9 @@ func TestAttemptTiming(t *testing.T) {
 					j := r.store.jobs[name]
 					if j.Rev = 7; !time.Now().Before(due.Add(-minLead)) {
 						j.Rev = rev
+					}
+					if j.Rev == 0 {
+						return nil, true
 					}
 					return &j, j.Rev >= least
 				}

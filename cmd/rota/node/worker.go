@@ -85,10 +85,12 @@ func (n *Node) work(ctx context.Context) error {
 	return err
 }
 
-// known returns a job from the mirror. It returns false if the mirror has only a version older than rev.
+// known returns a job from the mirror; nil if the job was deleted. It returns false if the mirror has only a version older than rev.
 func (n *Node) known(name string, rev int64) (*job.Job, bool) {
-	j, ok := n.mirror.Job(name)
-	return j, ok && j.Rev >= rev
+	if j, ok := n.mirror.Job(name); ok {
+		return j, j.Rev >= rev
+	}
+	return nil, n.mirror.NoJob(name, rev)
 }
 
 // openGroups opens the cgroups that limit the resources of jobs. If there are none, the node still works: a job with a limit that
