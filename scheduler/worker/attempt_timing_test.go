@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,25 @@ func TestAttemptTiming(t *testing.T) {
 					t.Errorf("handed back with reason %q", got.Reason)
 				}
 				r.wantExecutions(map[job.State]int{job.Running: 1}[want])
+			})
+		})
+	}
+
+	for later, want := range map[bool]job.State{false: job.Running, true: job.Pending} {
+		t.Run(fmt.Sprintf("is %s if all jobs were paused, %v after it was armed", want, later), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Second))
+				var armed atomic.Int64
+				r.cfg.Paused = func(after int64) bool { armed.Store(after); return later }
+				r.start()
+				name := r.store.pending("backup", "a", time.Now().Add(2*time.Second))
+				r.give(name)
+				rev := r.store.get(name).Rev
+				after(2 * time.Second)
+				r.wantState(name, want)
+				if armed.Load() != rev {
+					t.Errorf("asked for a pause after revision %d, want that of the armed record, %d", armed.Load(), rev)
+				}
 			})
 		})
 	}

@@ -65,10 +65,15 @@ func (w *Worker) releaseRoom() {
 	w.count(&w.executing, -1)
 }
 
-// definitionChanged reports whether the definition has changed, or is gone, since the leader armed the run ahead of its time. If so, a
-// leader must decide about the run again.
+// definitionChanged reports whether the definition has changed, or is gone, since the leader armed the run ahead of its time, or all
+// jobs were paused. If so, a leader must decide about the run again.
 func (w *Worker) definitionChanged(a *assignment) bool {
-	if w.cfg.Known == nil || a.jobRev == 0 || !a.run.Due.After(a.run.Armed) {
+	switch {
+	case !a.run.Due.After(a.run.Armed):
+		return false
+	case w.cfg.Paused != nil && w.cfg.Paused(a.run.Rev):
+		return true
+	case w.cfg.Known == nil || a.jobRev == 0:
 		return false
 	}
 	j, known := w.cfg.Known(a.run.Job, a.jobRev)

@@ -49,6 +49,9 @@ type Config struct {
 	// definition is shared; nil says that the job was deleted. If Known is nil, definitions are read from the store.
 	Known func(name string, rev int64) (*job.Job, bool)
 
+	// Paused reports whether this process knows that all jobs were paused after a revision, and still are. nil: it never knows.
+	Paused func(after int64) bool
+
 	// StartCheck returns why attempts cannot start; nil if they can. After a failed start the worker calls it every second until
 	// it returns nil. If StartCheck is nil, the worker assumes after a second that attempts can start.
 	StartCheck func() error

@@ -56,7 +56,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		Observer: n.metrics, Now: n.now, LeaderNow: n.clocks.LeaderNow,
 	}.Defaults()
 	if n.cfg.Role == Replica {
-		cfg.Known = n.known
+		cfg.Known, cfg.Paused = n.known, n.paused
 	}
 	if n.tracer != nil {
 		cfg.Tracer = n.tracer
@@ -91,6 +91,12 @@ func (n *Node) known(name string, rev int64) (*job.Job, bool) {
 		return j, j.Rev >= rev
 	}
 	return nil, n.mirror.NoJob(name, rev)
+}
+
+// paused reports whether the mirror shows that all jobs were paused after a revision, and still are.
+func (n *Node) paused(after int64) bool {
+	g := n.mirror.Gate()
+	return g.Paused != nil && g.Rev > after
 }
 
 // openGroups opens the cgroups that limit the resources of jobs. If there are none, the node still works: a job with a limit that
