@@ -160,7 +160,7 @@ func TestListSharesRecordsThatTheMirrorHas(t *testing.T) {
 	}
 }
 
-// TestAMirrorKnowsThatAJobIsGone checks that only a mirror of the given revision says so, and that an unreadable record is a record.
+// TestAMirrorKnowsThatAJobIsGone checks that only a mirror of the given revision says so. An unreadable record is a record.
 func TestAMirrorKnowsThatAJobIsGone(t *testing.T) {
 	s := open(t, fake(t, nil).Client())
 	m := following(t, s)

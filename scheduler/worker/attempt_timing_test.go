@@ -27,7 +27,8 @@ func TestAttemptTiming(t *testing.T) {
 		})
 	})
 
-	for rev, want := range map[int64]job.State{7: job.Running, 8: job.Pending, 0: job.Pending} { // 0: the job was deleted
+	// Revision 0 stands for a job that was deleted.
+	for rev, want := range map[int64]job.State{7: job.Running, 8: job.Pending, 0: job.Pending} {
 		t.Run(fmt.Sprintf("is %s if it was armed from revision 7 of its job and %d is known at its claim", want, rev), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(time.Second))

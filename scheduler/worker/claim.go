@@ -65,8 +65,8 @@ func (w *Worker) releaseRoom() {
 	w.count(&w.executing, -1)
 }
 
-// definitionChanged reports whether the definition has changed, or is gone, since the leader armed the run ahead of its time, or all
-// jobs were paused. If so, a leader must decide about the run again.
+// definitionChanged reports whether the definition has changed, or is gone, since the leader armed the run ahead of its time. It
+// also does if all jobs were paused since. Then a leader must decide about the run again.
 func (w *Worker) definitionChanged(a *assignment) bool {
 	switch {
 	case !a.run.Due.After(a.run.Armed):

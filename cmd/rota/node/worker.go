@@ -85,7 +85,8 @@ func (n *Node) work(ctx context.Context) error {
 	return err
 }
 
-// known returns a job from the mirror; nil if the job was deleted. It returns false if the mirror has only a version older than rev.
+// known returns a job from the mirror; nil if the job was deleted. It returns false if the mirror has only a version older than
+// rev.
 func (n *Node) known(name string, rev int64) (*job.Job, bool) {
 	if j, ok := n.mirror.Job(name); ok {
 		return j, j.Rev >= rev
