@@ -158,8 +158,7 @@ func (g *group) full(b *batch) {
 		case !w.deletesOnly():
 			puts.add(w)
 			continue
-		case w.tombstone != "" && !w.stripped:
-			w.stripPuts()
+		case w.stripPuts():
 			stripped++
 		}
 		deletes.add(w)

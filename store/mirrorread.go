@@ -16,6 +16,14 @@ func (m *Mirror) Job(name string) (*job.Job, bool) {
 	return lookup[*job.Job](m, KindJobs, name)
 }
 
+// NoJob reports whether a job has no record, readable or not, at revision rev or later.
+func (m *Mirror) NoJob(name string, rev int64) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	_, there := m.records[KindJobs][name]
+	return !there && m.rev >= rev
+}
+
 // Unreadable returns why a job's definition is unreadable, as a job.ErrUnreadable; nil if it is readable or does not exist.
 func (m *Mirror) Unreadable(name string) error {
 	if bad, ok := lookup[error](m, KindJobs, name); ok {

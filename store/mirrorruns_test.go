@@ -159,3 +159,28 @@ func TestListSharesRecordsThatTheMirrorHas(t *testing.T) {
 		t.Error("a run that is missing in the list is still there")
 	}
 }
+
+// TestAMirrorKnowsThatAJobIsGone checks that only a mirror of the given revision says so. An unreadable record is a record.
+func TestAMirrorKnowsThatAJobIsGone(t *testing.T) {
+	s := open(t, fake(t, nil).Client())
+	m := following(t, s)
+	j, err := s.PutJob(within(t), definition("j"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteJob(within(t), "j", j.Rev); err != nil {
+		t.Fatal(err)
+	}
+	catchUp(t, s, m)
+	rev, _ := m.Current()
+	if !m.NoJob("j", rev) || m.NoJob("j", rev+1) {
+		t.Errorf("at revision %d: got %v, and of a later revision %v", rev, m.NoJob("j", rev), m.NoJob("j", rev+1))
+	}
+	if _, err := s.client.Put(within(t), s.keys.job("j"), "garbage"); err != nil {
+		t.Fatal(err)
+	}
+	catchUp(t, s, m)
+	if m.NoJob("j", rev) {
+		t.Error("an unreadable definition counts as gone")
+	}
+}

@@ -30,10 +30,17 @@ func (w *write) leaveTombstone(key string) {
 	w.probe = append(w.probe, key)
 }
 
-// stripPuts removes the tombstone and the audit record from w, a removal. etcd may have applied an earlier sending of w, with both.
-func (w *write) stripPuts() {
-	w.then, w.audit = w.then[:len(w.then)-1], nil
-	w.stripped, w.open = true, true
+// stripPuts removes the tombstone and the audit record from w, a removal, and reports whether it had one. etcd may have applied an
+// earlier sending of w, with both.
+func (w *write) stripPuts() bool {
+	if w.stripped || w.tombstone == "" && w.audit == nil {
+		return false
+	}
+	if w.tombstone != "" {
+		w.then = w.then[:len(w.then)-1]
+	}
+	w.audit, w.stripped, w.open = nil, true, true
+	return true
 }
 
 // refuseTombstone makes etcd refuse w, a creation, if a tombstone was put at key after a revision, which

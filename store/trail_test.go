@@ -150,6 +150,22 @@ func TestARemovalInAFullStoreLeavesNoAuditRecord(t *testing.T) {
 	}
 }
 
+// The same for a token: a stolen one can be revoked although etcd is full.
+func TestATokenIsRevokedInAFullStore(t *testing.T) {
+	_, s, _ := scripted(t, nil, strike(mem.Verdict{Action: mem.Refuse, Err: rpctypes.ErrGRPCNoSpace}))
+	ctx := within(t)
+	if err := s.CreateToken(ctx, token("ci")); err != nil {
+		t.Fatal(err)
+	}
+	_, rev, err := s.Token(ctx, "ci")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteToken(asked(ctx, "revoke-token"), "ci", rev); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // loss ends the process of a client at random, just before or just after its request takes effect.
 type loss struct {
 	random *rand.Rand

@@ -31,7 +31,7 @@ type write struct {
 	audit *pb.RequestOp // puts the audit record of the change; nil: it has none
 
 	tombstone string // key of the tombstone that a removal leaves, and a creation must not find; "" is none
-	stripped  bool   // a removal without its tombstone, because etcd has no space left
+	stripped  bool   // a removal without its tombstone and audit record, because etcd has no space left
 
 	open      bool        // a sending was not answered, and may be applied at any time
 	abandoned atomic.Bool // its caller gave up: it is not sent again

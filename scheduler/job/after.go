@@ -75,6 +75,12 @@ func (r *Run) AwaitsParents() bool {
 	return r.State == Pending && len(r.After) > 0 && r.Due.Equal(WhenParentsEnd)
 }
 
+// RepeatedAlone reports whether the run repeats a step, and is not one of the steps behind such a run. Then it follows the runs of
+// earlier ids. If a workflow is resumed, its first run is such a run, and each step behind it follows a run of its own id.
+func (r *Run) RepeatedAlone() bool {
+	return r.RetryOf != "" && !slices.ContainsFunc(r.After, func(a Parent) bool { return a.ID == "" })
+}
+
 // Step reports whether the job is a step of a workflow.
 func (s *Spec) Step() bool { return len(s.After) > 0 }
 

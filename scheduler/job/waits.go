@@ -74,7 +74,7 @@ func (r *Run) WaitsFor() string {
 // bounds. A run whose attempt has failed or was lost does not count again. A step that was created together with the start of its
 // workflow never counts: the run that starts the workflow counts for all of them.
 func (r *Run) AwaitsStart() bool {
-	if r.AwaitsParents() || r.Copies != nil || len(r.After) > 0 && r.RetryOf == "" {
+	if r.AwaitsParents() && !r.RepeatedAlone() || r.Copies != nil || len(r.After) > 0 && r.RetryOf == "" {
 		return false
 	}
 	switch r.Kind {

@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -161,7 +162,7 @@ func (w *sim) redefine(j *job.Job, spec job.Spec) {
 func (w *sim) edited(spec job.Spec) job.Spec {
 	switch w.n(8) {
 	case 7:
-		if spec.Approve = nil; w.chance(0.5) {
+		if spec.Approve = nil; w.chance(0.5) && !spec.OnEveryWorker() {
 			spec.Approve = &job.Approve{Within: job.Duration(time.Second + w.upTo(time.Minute))}
 		}
 	case 0:
@@ -218,7 +219,11 @@ func (w *sim) resumeGate() {
 
 func (w *sim) resumeAll() {
 	w.resumeGate()
-	for _, name := range w.jobs {
+	names := w.jobs
+	if w.flow != nil {
+		names = append(slices.Clone(names), w.flow.jobs...)
+	}
+	for _, name := range names {
 		if j := w.store.job(name); j != nil && j.Paused != nil {
 			w.resume(j)
 		}

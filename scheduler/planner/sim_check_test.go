@@ -50,6 +50,7 @@ func (c *checker) change(ch job.Change) {
 	for _, f := range c.orphans {
 		c.sim.land(f)
 	}
+	c.flowChange(ch)
 	r := job.ValueOf[job.Run](ch)
 	if r == nil {
 		return
@@ -61,9 +62,11 @@ func (c *checker) change(ch job.Change) {
 		if !job.State("").CanBecome(r.State) {
 			c.fail("run %s is created %s", name, r.State)
 		}
+		c.newParent(r)
 	} else {
 		c.compare(old, r)
 	}
+	c.stepRun(old, r)
 	c.limits.change(c, old, r)
 	if r.State == job.Armed {
 		c.approved(r)
@@ -107,7 +110,7 @@ func (c *checker) compare(old, r *job.Run) {
 		c.fail("run %s: %s after %s", name, r.State, old.State)
 	}
 	if old.Reason == r.Reason && old.State == r.State && old.State == job.Pending && (old.Cancel == nil) == (r.Cancel == nil) &&
-		old.Ahead == r.Ahead { // the slot of a run that was taken back is decided again
+		old.Ahead == r.Ahead && old.Copied == r.Copied { // the slot of a run that was taken back is decided again
 		c.fail("run %s was written without a change: %s", name, describe(r))
 	}
 	for i := 1; i < len(r.Attempts); i++ {
@@ -149,6 +152,10 @@ func (c *checker) cursor(d job.Decision) {
 	j := s.job(d.Job)
 	if j == nil || j.Rev != d.JobRev {
 		c.fail("cursor of %s is moved by an old definition", d.Job)
+		return
+	}
+	if j.Spec.Step() {
+		c.stepCursor(j, d)
 		return
 	}
 	if w := c.sim; w.tampered[d.Job] && s.cursor(d.Job) == nil {
@@ -228,6 +235,7 @@ func (c *checker) verify(w *sim) []error {
 			c.decided(j, healed)
 		}
 	}
+	c.stepsDecided(healed)
 	for name, r := range c.runs {
 		paused := r.State == job.Skipped && r.Reason == "paused" // armed ahead and taken back
 		if w.roomy && r.Job == "all" && r.State != job.Succeeded && r.Due.Before(healed) && !c.costTooMuch(r) && !paused {
@@ -263,6 +271,9 @@ func (c *checker) decided(j *job.Job, healed time.Time) {
 	when, err := policy.When(j.Name, j.Spec)
 	if err != nil {
 		c.fail("%v", err)
+		return
+	}
+	if j.Spec.Step() {
 		return
 	}
 	from := scheduledAfter(j)

@@ -78,6 +78,7 @@ type sim struct {
 	checked  int                // how many changes of the log are checked
 	broken   map[string]job.Job // definitions that were overwritten with garbage
 	tampered map[string]bool    // jobs whose cursor was changed by hand
+	flow     *flow              // nil: there is no workflow
 }
 
 func newSim(seed uint64, log func(string, ...any)) *sim {
@@ -245,6 +246,9 @@ func (w *sim) disturb() {
 	}
 	if w.chance(0.08) {
 		w.operate()
+	}
+	if w.flow != nil && w.chance(0.15) {
+		w.operateFlow()
 	}
 	if w.chance(0.003) {
 		w.tamper()

@@ -234,6 +234,9 @@ func (c *checker) executes(r *job.Run, now time.Time) *execution {
 		if !o.end.IsZero() && !o.end.After(now) {
 			continue
 		}
+		if a, b := c.runs[o.run], c.runs[e.run]; a != nil && b != nil && a != b && job.Siblings(a, b) {
+			continue
+		}
 		if o.run == e.run {
 			c.fail("run %s executes twice at %v", e.run, now)
 		} else if r.Kind != job.KindBackfill && !o.backfill && spec != nil && spec.Overlap != job.OverlapAllow && r.Generation == c.sim.store.job(r.Job).Generation {

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -16,7 +15,7 @@ func (c *checker) checkStep(r *job.Run) {
 	for i := range r.After {
 		a := &r.After[i]
 		name := a.Job + "/" + a.RunID(r)
-		if r.State != job.Skipped && !a.When.Met(a.State) && !repeated(r) {
+		if r.State != job.Skipped && !a.When.Met(a.State) && !r.RepeatedAlone() {
 			c.broken(5, r.Name(), r.Rev, "it did not wait for %s to end with %s: that run is %s", name, whenOf(a), stateOf(a.State))
 		}
 		parent := c.runs[name]
@@ -30,12 +29,6 @@ func (c *checker) checkStep(r *job.Run) {
 			c.broken(5, r.Name(), r.Rev, "it was decided before %s had ended, at revision %d", name, parent.Rev)
 		}
 	}
-}
-
-// repeated reports whether a person has repeated a run alone. Then it follows the runs of earlier ids, however they ended. If a
-// workflow is resumed, the first run is such a run too, but each step behind it follows a run of its own id.
-func repeated(r *job.Run) bool {
-	return r.RetryOf != "" && !slices.ContainsFunc(r.After, func(a job.Parent) bool { return a.ID == "" })
 }
 
 func whenOf(a *job.Parent) job.When {

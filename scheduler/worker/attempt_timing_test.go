@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,7 +27,8 @@ func TestAttemptTiming(t *testing.T) {
 		})
 	})
 
-	for rev, want := range map[int64]job.State{7: job.Running, 8: job.Pending} {
+	// Revision 0 stands for a job that was deleted.
+	for rev, want := range map[int64]job.State{7: job.Running, 8: job.Pending, 0: job.Pending} {
 		t.Run(fmt.Sprintf("is %s if it was armed from revision 7 of its job and %d is known at its claim", want, rev), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(time.Second))
@@ -36,6 +38,9 @@ func TestAttemptTiming(t *testing.T) {
 					j := r.store.jobs[name]
 					if j.Rev = 7; !time.Now().Before(due.Add(-minLead)) {
 						j.Rev = rev
+					}
+					if j.Rev == 0 {
+						return nil, true
 					}
 					return &j, j.Rev >= least
 				}
@@ -49,6 +54,25 @@ func TestAttemptTiming(t *testing.T) {
 					t.Errorf("handed back with reason %q", got.Reason)
 				}
 				r.wantExecutions(map[job.State]int{job.Running: 1}[want])
+			})
+		})
+	}
+
+	for later, want := range map[bool]job.State{false: job.Running, true: job.Pending} {
+		t.Run(fmt.Sprintf("is %s if all jobs were paused, %v after it was armed", want, later), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Second))
+				var armed atomic.Int64
+				r.cfg.Paused = func(after int64) bool { armed.Store(after); return later }
+				r.start()
+				name := r.store.pending("backup", "a", time.Now().Add(2*time.Second))
+				r.give(name)
+				rev := r.store.get(name).Rev
+				after(2 * time.Second)
+				r.wantState(name, want)
+				if armed.Load() != rev {
+					t.Errorf("asked for a pause after revision %d, want that of the armed record, %d", armed.Load(), rev)
+				}
 			})
 		})
 	}

@@ -65,14 +65,19 @@ func (w *Worker) releaseRoom() {
 	w.count(&w.executing, -1)
 }
 
-// definitionChanged reports whether the definition has changed since the leader armed the run ahead of its time. If it has,
-// a leader must decide about the run again.
+// definitionChanged reports whether the definition has changed, or is gone, since the leader armed the run ahead of its time. It
+// also does if all jobs were paused since. Then a leader must decide about the run again.
 func (w *Worker) definitionChanged(a *assignment) bool {
-	if w.cfg.Known == nil || a.jobRev == 0 || !a.run.Due.After(a.run.Armed) {
+	switch {
+	case !a.run.Due.After(a.run.Armed):
+		return false
+	case w.cfg.Paused != nil && w.cfg.Paused(a.run.Rev):
+		return true
+	case w.cfg.Known == nil || a.jobRev == 0:
 		return false
 	}
 	j, known := w.cfg.Known(a.run.Job, a.jobRev)
-	return known && j.Rev > a.jobRev
+	return known && (j == nil || j.Rev > a.jobRev)
 }
 
 // claim claims the attempt for which the run was armed. The attempt takes over the caller's place among the executing attempts.

@@ -46,8 +46,11 @@ type Config struct {
 	NannyCommand []string
 
 	// Known returns the definition of a job from the memory of this process, if it has one at revision rev or later. The
-	// definition is shared. nil: definitions are read from the store.
+	// definition is shared; nil says that the job was deleted. If Known is nil, definitions are read from the store.
 	Known func(name string, rev int64) (*job.Job, bool)
+
+	// Paused reports whether this process knows that all jobs were paused after a revision, and still are. nil: it never knows.
+	Paused func(after int64) bool
 
 	// StartCheck returns why attempts cannot start; nil if they can. After a failed start the worker calls it every second until
 	// it returns nil. If StartCheck is nil, the worker assumes after a second that attempts can start.

@@ -88,7 +88,7 @@ func (d *definitions) cached(run *job.Run, rev int64) *job.Spec {
 		return run.Spec
 	}
 	if d.known != nil && rev > 0 {
-		if j, ok := d.known(run.Job, rev); ok && j.Generation >= run.Generation {
+		if j, ok := d.known(run.Job, rev); ok && j != nil && j.Generation >= run.Generation {
 			return j.Spec
 		}
 	}

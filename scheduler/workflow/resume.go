@@ -15,6 +15,10 @@ func Follow(old *job.Run) []job.Parent {
 	return list
 }
 
+// Waited reports whether old, which has ended, was canceled while it waited for its parents. A run that repeats it waits for them
+// too: the record of old does not say how they ended, nor whether they have outputs.
+func Waited(old *job.Run) bool { return len(old.After) > 0 && old.Due.Equal(job.WhenParentsEnd) }
+
 // Unfit says why the workflow cannot be resumed from old, which has ended; "" if it can. It can if old itself did not succeed. If
 // a step was skipped because of its parents, the workflow is resumed from one of them.
 func Unfit(old *job.Run) string {

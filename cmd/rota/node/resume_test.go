@@ -1,10 +1,13 @@
 package node
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -36,4 +39,37 @@ func TestAWorkflowIsNotResumedWithoutItsHistory(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "rota run tell --workflow") {
 		t.Errorf("got %v, want a refusal that names the step", err)
 	}
+}
+
+// TestAStepThatWasCanceledWaitsAgain cancels a step that waits for its parent, and repeats it while the parent still runs.
+func TestAStepThatWasCanceledWaitsAgain(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	end := filepath.Join(t.TempDir(), "end")
+	extract := "while [ ! -e " + end + " ]; do sleep 0.05; done; echo total=7 >$ROTA_OUTPUT"
+	r.define(t, map[string]job.Spec{"extract": {Shell: extract}})
+	load := job.Spec{Shell: `[ "$ROTA_INPUT_EXTRACT_TOTAL" = 7 ]`, After: []job.After{{Job: "extract"}}}
+	r.define(t, map[string]job.Spec{"load": load})
+	first, _, err := r.Submit(t.Context(), "extract", api.RunRequest{Workflow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Cancel(t.Context(), "load/"+first.ID, "by mistake"); err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.Retry(t.Context(), "load/"+first.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !again.AwaitsParents() {
+		t.Errorf("the new run is %s, want it to wait for its parent", again.Reason)
+	}
+	if err := os.WriteFile(end, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the step has succeeded with the output of its parent", func() bool {
+		v, err := r.Run(t.Context(), again.Name())
+		return err == nil && v.State == job.Succeeded
+	})
 }

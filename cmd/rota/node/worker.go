@@ -56,7 +56,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		Observer: n.metrics, Now: n.now, LeaderNow: n.clocks.LeaderNow,
 	}.Defaults()
 	if n.cfg.Role == Replica {
-		cfg.Known = n.known
+		cfg.Known, cfg.Paused = n.known, n.paused
 	}
 	if n.tracer != nil {
 		cfg.Tracer = n.tracer
@@ -85,10 +85,19 @@ func (n *Node) work(ctx context.Context) error {
 	return err
 }
 
-// known returns a job from the mirror. It returns false if the mirror has only a version older than rev.
+// known returns a job from the mirror; nil if the job was deleted. It returns false if the mirror has only a version older than
+// rev.
 func (n *Node) known(name string, rev int64) (*job.Job, bool) {
-	j, ok := n.mirror.Job(name)
-	return j, ok && j.Rev >= rev
+	if j, ok := n.mirror.Job(name); ok {
+		return j, j.Rev >= rev
+	}
+	return nil, n.mirror.NoJob(name, rev)
+}
+
+// paused reports whether the mirror shows that all jobs were paused after a revision, and still are.
+func (n *Node) paused(after int64) bool {
+	g := n.mirror.Gate()
+	return g.Paused != nil && g.Rev > after
 }
 
 // openGroups opens the cgroups that limit the resources of jobs. If there are none, the node still works: a job with a limit that

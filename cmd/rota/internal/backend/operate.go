@@ -226,6 +226,9 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume
 		Payload: old.Payload, Spec: old.Spec, RetryOf: old.Name(), Key: key, By: by, Created: now,
 		After: workflow.Follow(&old), On: old.On,
 	}
+	if workflow.Waited(&old) {
+		r.Due, r.Reason = job.WhenParentsEnd, job.ReasonParents
+	}
 	does := r.Spec
 	if r.Spec == nil { // without a spec of its own, the new run uses the present definition of the job
 		current, err := b.current(ctx, jobName)
