@@ -115,7 +115,8 @@ func filesNote(r *job.Replica, inForce job.Files) string {
 // storeView returns etcd's members, and how full they are.
 func (b *Backend) storeView(rev int64) api.StoreView {
 	_, heard := b.mirror.Current()
-	v := api.StoreView{Revision: rev, AsOf: b.present().Add(-time.Since(heard)).UTC(), Members: b.endpoints, Unavailable: b.cfg.Space.Unavailable()}
+	v := api.StoreView{Revision: rev, Members: b.endpoints, Unavailable: b.cfg.Space.Unavailable()}
+	v.AsOf = b.present().Add(-time.Since(heard)).UTC()
 	v.DBSize, v.Quota, v.Full = b.cfg.Space.Fill()
 	return v
 }
