@@ -83,6 +83,8 @@ func TestReplicasThatRequireCertificates(t *testing.T) {
 		{"so does one with an idempotency key", []string{"run", "ok", "--key", "k", "--cacert", cert, "--cert", cert, "--cert-key", key}, exitOK, ""},
 		{"so does the health check", []string{"health", "--cacert", cert, "--cert", cert, "--cert-key", key}, exitOK, ""},
 		{"without one nobody is let in", []string{"jobs", "--cacert", cert}, exitUnavailable, "certificate required"},
+		{"its hint names the flags", []string{"jobs", "--cacert", cert}, exitUnavailable, "accepts with --cert and --cert-key"},
+		{"so does that for an unknown authority", []string{"jobs", "--cert", cert, "--cert-key", key}, exitUnavailable, "with --cacert"},
 		{"an authority that nobody named is not trusted", []string{"health", "--cert", cert, "--cert-key", key}, exitFailed, "unknown authority"},
 		{"a missing authority", []string{"jobs", "--cacert", missing}, exitBadConfig, missing},
 		{"a missing certificate", []string{"health", "--cert", missing, "--cert-key", key}, exitBadConfig, missing},

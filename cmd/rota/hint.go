@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -26,6 +27,10 @@ func answerHint(err error) string {
 		return "start one with `rota dev`, or name one with --server"
 	case errors.As(err, &none) && expired(none.Err):
 		return "docs/how-to/renew-certificates.md has the steps"
+	case errors.As(err, &none) && stranger(none.Err):
+		return "name the authority of its certificate with --cacert, or the settings on its host with ROTA_CONFIG"
+	case errors.As(err, &none) && certificateRefused.MatchString(none.Err.Error()):
+		return "name a certificate that it accepts with --cert and --cert-key, or the settings on its host with ROTA_CONFIG"
 	case errors.As(err, &none):
 		return fmt.Sprintf("probe it with `rota health --server %s`, or name another one with --server", none.Servers[0])
 	case !errors.As(err, &answer):
@@ -52,6 +57,15 @@ func answerHint(err error) string {
 func expired(err error) bool {
 	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
 	return ok && invalid.Reason == x509.Expired
+}
+
+// certificateRefused matches the error if the server refuses this client's certificate, or wants one. Go has no type for it.
+var certificateRefused = regexp.MustCompile(`remote error: tls: .*certificate`)
+
+// stranger reports whether nobody who is trusted here has signed the certificate of the server.
+func stranger(err error) bool {
+	_, ok := errors.AsType[x509.UnknownAuthorityError](err)
+	return ok
 }
 
 // unknownField reports whether a server refused a field of a request because it does not know it.

@@ -13,7 +13,7 @@ func TestHintsOfTLS(t *testing.T) {
 	ended := fmt.Errorf("get: %w", x509.CertificateInvalidError{Reason: x509.Expired})
 	for want, err := range map[string]error{
 		"renew-certificates.md": &client.Unreachable{Servers: []string{"https://q1:8470"}, Err: ended},
-		"rota health --server":  &client.Unreachable{Servers: []string{"https://q1:8470"}, Err: x509.UnknownAuthorityError{}},
+		"--cacert":              &client.Unreachable{Servers: []string{"https://q1:8470"}, Err: x509.UnknownAuthorityError{}},
 		"ROTA_CONFIG":           &client.Error{Foreign: true, Status: 400, Server: "http://127.0.0.1:8470"},
 	} {
 		if got := answerHint(err); !strings.Contains(got, want) {

@@ -53,7 +53,7 @@ type auditInput struct {
 const auditPage = 1000
 
 func (s *Server) readAudit(ctx context.Context, in *auditInput) (*body[AuditList], error) {
-	earliest, err := since(in.Since, s.now())
+	earliest, err := since(in.Since, s.present())
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ type Backend struct {
 	// clock of this machine.
 	Now func(ctx context.Context) (time.Time, error)
 
+	// Present returns the leader's time, for requests that mean the present. nil stands for the clock of this machine.
+	Present func() time.Time
+
 	// Labels returns the labels of a job, for the scopes of roles; none for an unknown job. nil: jobs have no labels.
 	Labels func(job string) map[string]string
 

@@ -78,6 +78,14 @@ func (s *Server) pause(ctx context.Context, r *ReasonRequest) (*job.Pause, error
 	return p, nil
 }
 
+// present returns the time that requests mean by now; see Backend.Present.
+func (s *Server) present() time.Time {
+	if s.back.Present == nil {
+		return s.now()
+	}
+	return s.back.Present()
+}
+
 // changeTime returns the time to record for a change by a client; see Backend.Now.
 func (s *Server) changeTime(ctx context.Context) (time.Time, error) {
 	if s.back.Now == nil {

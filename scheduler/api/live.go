@@ -177,7 +177,7 @@ func (s *Server) liveCluster(ctx context.Context) (text, rest string) {
 		v.Node, v.Ready, v.NotReady = s.cfg.Version.Node, false, []string{err.Error()}
 	}
 	b, _ := json.Marshal(v.without())
-	v.At = s.now().UTC()
+	v.At = s.present().UTC()
 	all, _ := json.Marshal(v)
 	return string(all), string(b)
 }

@@ -38,7 +38,7 @@ func (s *Server) registerMonth(doc huma.API) {
 		Job   string `path:"job"`
 		Month string `query:"month" doc:"YYYY-MM; the present month by default" example:"2026-01"`
 	}) (*body[MonthView], error) {
-		month := s.now().UTC()
+		month := s.present().UTC()
 		if in.Month != "" {
 			var err error
 			if month, err = time.Parse("2006-01", in.Month); err != nil || month.Year() < 1970 {

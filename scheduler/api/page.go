@@ -123,7 +123,7 @@ func (o *operations) Revision() int64 {
 	return rev
 }
 
-func (o *operations) Now() time.Time { return o.s.now() }
+func (o *operations) Now() time.Time { return o.s.present() }
 
 // keptBytes is how much of an answer is kept: the end of it. Only output of attempts is longer.
 const keptBytes = 256 << 10

@@ -137,7 +137,7 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 	if q.States, err = states(in.State); err != nil {
 		return nil, err
 	}
-	if q.Since, err = since(in.Since, s.now()); err != nil {
+	if q.Since, err = since(in.Since, s.present()); err != nil {
 		return nil, err
 	}
 	if q.After, err = mark(in.Continue); err != nil {
@@ -208,7 +208,7 @@ func (s *Server) readNext(ctx context.Context, in *struct {
 	N    int    `query:"n" default:"10" minimum:"1" maximum:"1000"`
 	From string `query:"from" doc:"Slots after it, RFC 3339; now by default"`
 }) (*body[NextView], error) {
-	from := s.now()
+	from := s.present()
 	if in.From != "" {
 		var err error
 		if from, err = instant("from", in.From); err != nil {

@@ -53,7 +53,7 @@ func (s *Server) readTimeline(ctx context.Context, in *struct {
 	// Members selects what the history of terms needs.
 	Members bool `query:"members" doc:"Only takeovers, and outages of replicas"`
 }) (*body[Timeline], error) {
-	from, err := since(in.Since, s.now())
+	from, err := since(in.Since, s.present())
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *Server) readIncident(ctx context.Context, in *struct {
 	if s.sees(ctx) != nil {
 		return nil, huma.Error403Forbidden("a summary names all jobs: a role without a scope is needed")
 	}
-	at := s.now()
+	at := s.present()
 	if in.At != "" {
 		var err error
 		if at, err = instant("at", in.At); err != nil {

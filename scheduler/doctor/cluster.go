@@ -86,26 +86,45 @@ func (e *examiner) clocks() {
 	if e.Machine != nil {
 		limit = cmp.Or(e.Machine.Settings.MaxClockOffset, limit)
 	}
+	differ := e.differing()
 	for _, a := range e.Answers {
 		for _, c := range a.Clocks {
-			if a.Node > c.Node && e.measures(c.Node, a.Node) {
-				continue // the other one says the same
-			}
 			off := c.Offset.Abs() - c.Uncertainty
-			if off < clockMargin {
-				continue
+			if a.Node > c.Node && e.measures(c.Node, a.Node) || off < clockMargin {
+				continue // the other one says the same, or they agree
 			}
-			way := "ahead of"
-			if c.Offset < 0 {
-				way = "behind"
+			wrong, right, ahead := c.Node, a.Node, c.Offset > 0
+			if differ[a.Node] > differ[c.Node] {
+				wrong, right, ahead = a.Node, c.Node, !ahead
 			}
-			text := fmt.Sprintf("Its clock is %v %s that of %s", c.Offset.Abs().Round(time.Millisecond), way, a.Node)
+			way := "behind"
+			if ahead {
+				way = "ahead of"
+			}
+			text := fmt.Sprintf("Its clock is %v %s that of %s", c.Offset.Abs().Round(time.Millisecond), way, right)
 			if off > limit {
 				text += ": a replica with such a clock does not lead"
 			}
-			e.add(c.Node, text+".", "synchronize the clocks with chrony or systemd-timesyncd")
+			e.add(wrong, text+".", "synchronize the clocks with chrony or systemd-timesyncd")
 		}
 	}
+}
+
+// differing counts for each replica the others from whose clocks its clock differs. The wrong clock differs from more of them than
+// a right one does.
+func (e *examiner) differing() map[string]int {
+	pairs, count := map[[2]string]bool{}, map[string]int{}
+	for _, a := range e.Answers {
+		for _, c := range a.Clocks {
+			pair := [2]string{min(a.Node, c.Node), max(a.Node, c.Node)}
+			if c.Offset.Abs()-c.Uncertainty >= clockMargin && !pairs[pair] {
+				pairs[pair] = true
+				count[a.Node]++
+				count[c.Node]++
+			}
+		}
+	}
+	return count
 }
 
 // measures reports whether a replica has measured the clock of another.

@@ -112,6 +112,16 @@ func TestFindings(t *testing.T) {
 			},
 			[]string{"clocks q2 Its clock is 800ms behind that of q1: a replica with such a clock does not lead."},
 		},
+		"a clock of the replica that sorts first": {
+			func(f *doctor.Facts) {
+				f.Answers[0].Clocks = []doctor.Clock{{Node: "q2", Offset: -5 * time.Hour}, {Node: "q3", Offset: -5 * time.Hour}}
+				f.Answers[1].Clocks = []doctor.Clock{{Node: "q1", Offset: 5 * time.Hour}, {Node: "q3"}}
+			},
+			[]string{
+				"clocks q1 Its clock is 5h0m0s ahead of that of q2: a replica with such a clock does not lead.",
+				"clocks q1 Its clock is 5h0m0s ahead of that of q3: a replica with such a clock does not lead.",
+			},
+		},
 		"versions": {
 			func(f *doctor.Facts) { f.Replicas[0].Version = "v0.1.0" },
 			[]string{"versions  The processes have different versions: v0.1.0 (q1), v0.2.0 (q2, q3)."},

@@ -91,10 +91,10 @@ func TestExplain(t *testing.T) {
 			Its last attempt started 7s after it was due.
 			Attempt 1 on worker w1 with token 41: succeeded.`},
 		{"ran in time on a worker whose clock is ahead", with(usual, slotRun(job.Succeeded, began("02:29:58", "02:30:45"))), "02:30:00", "ran", `
-			It succeeded at 2026-11-21T02:31:00Z.
+			It succeeded at 2026-11-21T02:30:15Z.
 			Attempt 1 on worker w1 with token 41: succeeded.`},
 		{"ran with a delay on a worker whose clock is behind", with(usual, slotRun(job.Succeeded, began("02:30:30", "02:29:45"))), "02:30:00", "ran", `
-			It succeeded at 2026-11-21T02:31:00Z.
+			It succeeded at 2026-11-21T02:31:45Z.
 			Its last attempt started 30s after it was due.
 			Attempt 1 on worker w1 with token 41: succeeded.`},
 		{"running with a delay", with(usual, slotRun(job.Running, func(r *job.Run) {
@@ -109,7 +109,7 @@ func TestExplain(t *testing.T) {
 			began("02:41:40", "02:41:40")(r)
 			r.Late, r.Attempt = true, 1
 		})), "02:30:00", "ran late", `
-			It succeeded at 2026-11-21T02:31:00Z.
+			It succeeded at 2026-11-21T02:41:40Z.
 			It was late by 11m40s: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is latest.
 			Attempt 1 on worker w1 with token 41: succeeded.`},
 		{"ran late, and no earlier run was in the way", with(usual, late("02:29:59")), "02:30:00", "ran late", `

@@ -25,9 +25,9 @@ func explainRun(f Facts, r *job.Run) Answer {
 		if r.State == job.Succeeded {
 			a.Verdict = verdictRan
 		}
-		add("It %s at %s%s.", past(r.State), stamp(r.Finished), because(r.Reason))
+		add("It %s at %s%s.", past(r.State), stamp(r.Ended()), because(r.Reason))
 	case r.State == job.Running:
-		add("It has been running on worker %s since %s%s.", r.Worker, stamp(r.Started), because(r.Reason))
+		add("It has been running on worker %s since %s%s.", r.Worker, stamp(r.Began()), because(r.Reason))
 		if r.Cancel != nil {
 			add("It is being stopped%s.", because(r.Cancel.Reason))
 		}

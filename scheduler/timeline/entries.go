@@ -177,6 +177,7 @@ func Tells(r *job.Run) bool {
 	return true
 }
 
+// ofRun returns the entries of a run. Their times are those of the leaders' clocks.
 func ofRun(r *job.Run) (list []Entry) {
 	add := func(at time.Time, kind, text string, args ...any) {
 		list = append(list, Entry{At: at, Kind: kind, Job: r.Job, Run: r.Name(), Text: fmt.Sprintf(text, args...)})
@@ -184,8 +185,9 @@ func ofRun(r *job.Run) (list []Entry) {
 	last := len(r.Attempts) - 1
 	for i, a := range r.Attempts {
 		if a.State != job.Succeeded && a.State != job.Canceled && (i < last || !r.State.Terminal()) {
+			_, ended := r.Span(i)
 			add(
-				a.Finished,
+				ended,
 				KindRetried,
 				"Attempt %d of %s on %s was %s and is repeated%s.",
 				a.Number,
@@ -201,15 +203,15 @@ func ofRun(r *job.Run) (list []Entry) {
 	}
 	switch r.State {
 	case job.Failed, job.TimedOut:
-		add(r.Finished, KindFailed, "%s %s%s.", r.Name(), strings.ReplaceAll(string(r.State), "_", " "), because(r.Reason))
+		add(r.Ended(), KindFailed, "%s %s%s.", r.Name(), strings.ReplaceAll(string(r.State), "_", " "), because(r.Reason))
 	case job.Lost:
-		add(r.Finished, KindLost, "%s is lost%s.", r.Name(), because(r.Reason))
+		add(r.Ended(), KindLost, "%s is lost%s.", r.Name(), because(r.Reason))
 	case job.Skipped:
 		kind := KindSkipped
 		if isMissed(r.Reason) {
 			kind = KindMissed
 		}
-		add(r.Finished, kind, "%s did not run%s.", r.Name(), because(r.Reason))
+		add(r.Ended(), kind, "%s did not run%s.", r.Name(), because(r.Reason))
 	}
 	return list
 }

@@ -20,7 +20,8 @@ func leads(node, previous string, from, since float64) *job.Event {
 }
 
 func lostAttempt(name string, seconds float64, state job.State) *job.Run {
-	r := &job.Run{Job: name, ID: "x", State: state, Attempts: []job.Attempt{{Number: 1, Worker: "q3", State: job.Lost, Finished: at(seconds)}}}
+	lost := job.Attempt{Number: 1, Worker: "q3", State: job.Lost, Finished: at(seconds), GivenUp: true}
+	r := &job.Run{Job: name, ID: "x", State: state, Attempts: []job.Attempt{lost}}
 	if state.Terminal() {
 		r.Finished = at(seconds)
 	}
@@ -149,7 +150,7 @@ func TestEntries(t *testing.T) {
 		Runs: []*job.Run{
 			lostAttempt("vacuum", 6, job.Running),
 			{Job: "late", ID: "x", State: job.Succeeded, Late: true, Slot: slot, Started: slot.Add(71 * time.Second), By: "alice", Created: at(0)},
-			{Job: "bad", ID: "x", State: job.Failed, Reason: "exit code 3", Finished: at(7), Attempts: []job.Attempt{{Number: 1, State: job.Failed, Finished: at(7)}}},
+			{Job: "bad", ID: "x", Slot: at(7), Due: at(7), State: job.Failed, Reason: "exit code 3", Finished: at(7), Attempts: []job.Attempt{{Number: 1, State: job.Failed, Started: at(7), Finished: at(7)}}},
 		},
 		Jobs: []*job.Job{
 			{Name: "held", Paused: &job.Pause{At: at(12), By: "bob", Reason: "migration"}},

@@ -176,6 +176,40 @@ func TestChangesAreDatedByTheLeadersClock(t *testing.T) {
 	check("the end of a pause of all", gate.Since)
 }
 
+func TestAnswersAreGivenByTheLeadersClock(t *testing.T) {
+	t.Parallel()
+	etcd := etcd(t)
+	set1, set2 := outside(t, "q1", etcd), outside(t, "q2", etcd)
+	set2.Worker.Enabled = false
+	q1 := start(t, Config{Settings: set1, Version: version})
+	eventually(t, "it leads, and others see it", func() bool {
+		return q1.node.scheduler.Status().Term != 0 && len(q1.node.mirror.Replicas()) == 1
+	})
+	ahead := func() time.Time { return time.Now().Add(5 * time.Hour) }
+	q2 := start(t, Config{Settings: set2, Version: version, Now: ahead})
+	q1.put(t, "j", job.Spec{Shell: "true", Schedule: []string{"0 * * * *"}})
+	run := q1.submit(t, "j", api.RunRequest{})
+	eventually(t, "a run ends", func() bool {
+		r, ok := q2.node.mirror.Run(run.Ref)
+		return ok && r.State == job.Succeeded
+	})
+	eventually(t, "it knows the leader's clock", func() bool { return q2.node.clocks.Corrected(ahead()).Before(ahead().Add(-time.Hour)) })
+
+	coming := time.Now().Add(2 * time.Hour).Truncate(time.Hour)
+	v, err := q2.Explain(t.Context(), "j", coming)
+	if err != nil || strings.Contains(strings.Join(v.Text, " "), "has been due") {
+		t.Errorf("a slot that is to come: got %q, %v", v.Text, err)
+	}
+	cluster, err := q2.Cluster(t.Context())
+	if err != nil || cluster.Runs.Hour[job.Succeeded] != 1 {
+		t.Errorf("the last hour: got %+v, %v; want the run of this minute", cluster.Runs.Hour, err)
+	}
+	next, err := q2.Next(t.Context(), "j", time.Time{}, 1)
+	if err != nil || len(next.Slots) != 1 || next.Slots[0].After(time.Now().Add(time.Hour)) {
+		t.Errorf("the next slot: got %v, %v; want the next hour", next.Slots, err)
+	}
+}
+
 func TestAReplicaWithoutARightClockChangesNothing(t *testing.T) {
 	t.Parallel()
 	q1 := skewed(t, config.ServerTLS{}) // no replica leads

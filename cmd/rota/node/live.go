@@ -162,7 +162,7 @@ func (n *Node) startClocks(background starter) (err error) {
 	}
 	if n.cfg.Role == Replica {
 		cfg.Replicas = func(context.Context) ([]*job.Replica, error) { return n.mirror.Replicas(), nil }
-		cfg.Term = func() int64 { return n.scheduler.Status().Term }
+		cfg.Term, cfg.Members = func() int64 { return n.scheduler.Status().Term }, n.conn.MemberNames
 	}
 	if n.clocks, err = clocks.New(cfg, n.log); err != nil {
 		return err

@@ -23,6 +23,26 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
+// TestASingleMemberHasAPeerWithTLS starts a single replica with the settings that it needs to grow to three.
+func TestASingleMemberHasAPeerWithTLS(t *testing.T) {
+	t.Parallel()
+	dir, now := t.TempDir(), time.Now()
+	authority, err := pki.Init(dir, "prod", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := authority.Issue(dir, pki.Request{Name: "q1", Kind: auth.KindReplica, Life: time.Hour}, now); err != nil {
+		t.Fatal(err)
+	}
+	set := settings(t, "q1")
+	set.Etcd.Embedded.Client, set.Etcd.Embedded.Peer = "https://"+ports.Addr(t), "https://"+ports.Addr(t)
+	set.Etcd.Embedded.TLS = config.ClientTLS{
+		Cert: filepath.Join(dir, "q1.crt"), Key: filepath.Join(dir, "q1.key"), CA: filepath.Join(dir, "ca.crt"),
+	}
+	q1 := start(t, Config{Settings: set, Version: version})
+	q1.put(t, "talk", job.Spec{Shell: "echo over TLS"})
+}
+
 // Three replicas whose embedded etcd uses TLS form a cluster and run jobs. A process without a certificate of their authority can
 // neither read nor write their etcd.
 func TestEmbeddedEtcdOverTLS(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -235,7 +236,7 @@ func (n *Node) memberConfig() (cfg embedded.Config, err error) {
 		if cfg.ClientTLS, err = memberTLS(e.TLS, n.set.HTTP.TLS.ClientCA); err != nil {
 			return cfg, err
 		}
-		if e.Cluster != "" || cfg.Peer == "" {
+		if e.Cluster != "" || cfg.Peer == "" || strings.HasPrefix(cfg.Peer, "https:") {
 			cfg.PeerTLS = cfg.ClientTLS
 		}
 	}

@@ -37,6 +37,7 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 		add(attention.NotReady, b.cfg.Node, "Replica "+b.cfg.Node+" is not ready: "+reason+".", "rota health --ready", time.Time{})
 	}
 	b.addMembers(v, add)
+	b.addClocks(v, add)
 	switch s := &v.Store; {
 	case s.Full:
 		add(attention.StoreFull, "", "The store is full: nothing new is dispatched.", "rota etcdctl alarm list", time.Time{})

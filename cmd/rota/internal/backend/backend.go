@@ -103,6 +103,7 @@ type Admission interface {
 // Clocks compares this process's clock with the clocks of the replicas.
 type Clocks interface {
 	Now(ctx context.Context) (time.Time, error) // the time to record for a change that is made now
+	Corrected(now time.Time) time.Time          // the leader's time when this process's clock shows now
 	Trusted() error
 	Views() []api.ClockView
 }
@@ -198,7 +199,7 @@ func (b *Backend) Parts() api.Backend {
 		Labels: b.labels, Audited: b.audited, Logs: b, Restorer: b, Metrics: b.cfg.Metrics, Clock: b.cfg.Now, Health: b.health(),
 	}
 	if !b.cfg.WorkerOnly {
-		parts.Term, parts.Now = b.term, b.now
+		parts.Term, parts.Now, parts.Present = b.term, b.now, b.present
 		parts.Replica, parts.Events, parts.Trail, parts.Overview = b, b, b, b
 		parts.Importer, parts.Examiner = b, b
 		parts.Tokens, parts.Hooks, parts.Age, parts.Addresses = b, b, b.age, b.addresses
@@ -241,14 +242,6 @@ func (b *Backend) term() int64 {
 		return 0
 	}
 	return b.scheduler.Status().Term
-}
-
-// now returns the time to record for a change that is made now.
-func (b *Backend) now(ctx context.Context) (time.Time, error) {
-	if err := b.up(); err != nil {
-		return time.Time{}, err
-	}
-	return b.clocks.Now(ctx)
 }
 
 // started returns an error if this process does not use the store yet.

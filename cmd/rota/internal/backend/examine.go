@@ -30,7 +30,7 @@ func (b *Backend) Verify(ctx context.Context) (api.VerifyView, error) {
 	if err != nil {
 		return api.VerifyView{}, storeError(err)
 	}
-	report := verify.Check(verify.Input{Records: records, Log: log, Now: b.cfg.Now()})
+	report := verify.Check(verify.Input{Records: records, Log: log, Now: b.present()})
 	return api.VerifyView{Report: report, From: from, Revision: rev}, ctx.Err()
 }
 

@@ -25,7 +25,7 @@ func (b *Backend) Gantt(_ context.Context, q api.GanttQuery) (api.GanttView, err
 	if err := b.up(); err != nil {
 		return api.GanttView{}, err
 	}
-	now := b.cfg.Now()
+	now := b.present()
 	v := api.GanttView{From: q.From.UTC(), Until: q.Until.UTC(), At: now.UTC(), Rows: []api.GanttRow{}}
 	stopped := b.mirror.Gate().Paused != nil
 	whens := map[string]*schedule.Schedule{} // of the rows

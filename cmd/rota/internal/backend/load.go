@@ -23,7 +23,7 @@ func (b *Backend) Load(_ context.Context, visible func(string) bool) (api.LoadVi
 	if err := b.up(); err != nil {
 		return api.LoadView{}, err
 	}
-	from := b.cfg.Now().UTC().Truncate(time.Minute)
+	from := b.present().UTC().Truncate(time.Minute)
 	if visible != nil {
 		return b.countLoad(from, visible), nil
 	}

@@ -98,7 +98,7 @@ const stepsKept = 30 * time.Second
 // stepless reports whether an earlier submission created r without the steps behind it. It returns false if that is no longer
 // certain.
 func (b *Backend) stepless(r *job.Run, behind []job.Run) bool {
-	if rev, _ := b.mirror.Current(); rev < r.Rev || r.State.Terminal() && b.cfg.Now().Sub(r.Ended()) > stepsKept {
+	if rev, _ := b.mirror.Current(); rev < r.Rev || r.State.Terminal() && b.present().Sub(r.Ended()) > stepsKept {
 		return false
 	}
 	return !slices.ContainsFunc(behind, func(step job.Run) bool {

@@ -24,7 +24,7 @@ func (b *Backend) Overview(_ context.Context, visible func(string) bool) (api.Ov
 	if err := b.up(); err != nil {
 		return api.OverviewView{}, err
 	}
-	now := b.cfg.Now()
+	now := b.present()
 	v := api.OverviewView{At: now.UTC(), Trouble: []api.TroubleView{}, Next: []api.SlotView{}, Minutes: []api.MinuteView{}}
 	sees := func(name string) bool { return visible == nil || visible(name) }
 	b.cfg.Activity.Each("", func(name string, j *activity.Job) bool {
@@ -151,7 +151,7 @@ func (b *Backend) JobPage(_ context.Context, q api.JobQuery) (api.JobPage, error
 	if err := b.up(); err != nil {
 		return api.JobPage{}, err
 	}
-	page, now, search := api.JobPage{Counts: map[string]int{}}, b.cfg.Now(), strings.ToLower(q.Search)
+	page, now, search := api.JobPage{Counts: map[string]int{}}, b.present(), strings.ToLower(q.Search)
 	var chosen []string
 	states := map[string]string{}
 	b.cfg.Activity.Each("", func(name string, j *activity.Job) bool {

@@ -39,7 +39,7 @@ func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (a
 		v.Notes = append(v.Notes, "the job has no schedule of its own: it runs when asked")
 		return v, nil
 	}
-	if c, ok := b.mirror.Cursor(name); ok && attention.IsAhead(c, b.cfg.Now()) && c.After.After(from) {
+	if c, ok := b.mirror.Cursor(name); ok && attention.IsAhead(c, b.present()) && c.After.After(from) {
 		from = c.After
 		v.Notes = append(v.Notes, "no slot runs until "+from.UTC().Format(time.RFC3339)+", because the cursor of the job is there")
 	}
@@ -62,7 +62,7 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	if err := b.up(); err != nil {
 		return api.ExplainView{}, err
 	}
-	f := explain.Facts{Gate: b.mirror.Gate(), Now: b.cfg.Now()}
+	f := explain.Facts{Gate: b.mirror.Gate(), Now: b.present()}
 	if j, known := b.mirror.Job(name); known {
 		f.Job = j
 		f.When, f.Bad = b.slotsOf(j)

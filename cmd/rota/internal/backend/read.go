@@ -44,7 +44,7 @@ func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	wg.Wait()
 	b.addReplicas(&v)
 	v.Ready = len(v.NotReady) == 0
-	now := b.cfg.Now()
+	now := b.present()
 	v.Runs = runCounts(b.mirror.CountRuns(now))
 	v.AgeSeconds = time.Since(heard).Seconds()
 	v.Members = b.members(now)
@@ -115,7 +115,8 @@ func filesNote(r *job.Replica, inForce job.Files) string {
 // storeView returns etcd's members, and how full they are.
 func (b *Backend) storeView(rev int64) api.StoreView {
 	_, heard := b.mirror.Current()
-	v := api.StoreView{Revision: rev, AsOf: heard.UTC(), Members: b.endpoints, Unavailable: b.cfg.Space.Unavailable()}
+	v := api.StoreView{Revision: rev, Members: b.endpoints, Unavailable: b.cfg.Space.Unavailable()}
+	v.AsOf = b.present().Add(-time.Since(heard)).UTC()
 	v.DBSize, v.Quota, v.Full = b.cfg.Space.Fill()
 	return v
 }
@@ -162,7 +163,7 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 	if next, ok := b.nextSlot(j); ok {
 		v.Next = &next
 	}
-	now := b.cfg.Now()
+	now := b.present()
 	var last *job.Run
 	// A run may begin between the two calls. Then it is in both.
 	ids, waiting := b.mirror.FirstDelayed(j.Name, api.MaxActive)
@@ -244,7 +245,7 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 		return nil, err
 	}
 	running, armed := map[string]int{}, map[string]int{}
-	taken, now := map[string]int{}, b.cfg.Now()
+	taken, now := map[string]int{}, b.present()
 	for _, r := range b.mirror.RunsDue(time.Time{}, atWorker) {
 		switch r.State {
 		case job.Running:

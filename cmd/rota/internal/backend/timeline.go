@@ -21,7 +21,7 @@ func (b *Backend) Timeline(_ context.Context, since time.Time, only timeline.Par
 	case timeline.OnlyRanges:
 		return timeline.Ranges(b.log.JobEvents(), since), nil
 	case timeline.OnlyMembers:
-		return timeline.Entries(timeline.Facts{Cluster: b.log.Events(), Now: b.cfg.Now()}, since), nil
+		return timeline.Entries(timeline.Facts{Cluster: b.log.Events(), Now: b.present()}, since), nil
 	case timeline.All:
 	}
 	waiting := b.submitted(since)
@@ -46,7 +46,7 @@ func (b *Backend) Incident(ctx context.Context, at time.Time) (timeline.Incident
 	ctx, cancel := context.WithTimeout(ctx, clusterTimeout)
 	defer cancel()
 	quorate := b.leader(ctx) != nil
-	list := b.members(b.cfg.Now())
+	list := b.members(b.present())
 	store := b.storeView(0)
 	m := timeline.Members{Expected: len(list), Tolerated: *b.tolerated(list, &store, quorate)}
 	for _, member := range list {
@@ -88,7 +88,7 @@ func (b *Backend) facts() timeline.Facts {
 	slices.SortFunc(paused, func(x, y *job.Job) int { return strings.Compare(x.Name, y.Name) })
 	f := timeline.Facts{
 		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.RunsDue(time.Time{}, tells), Jobs: paused,
-		Changes: b.log.Changes(), Gate: b.mirror.Gate(), Files: b.mirror.Files(), Now: b.cfg.Now(),
+		Changes: b.log.Changes(), Gate: b.mirror.Gate(), Files: b.mirror.Files(), Now: b.present(),
 	}
 	f.Cluster = timeline.WithObserved(f.Cluster, b.calls.Outages())
 	return f

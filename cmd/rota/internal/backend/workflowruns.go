@@ -19,7 +19,7 @@ func (b *Backend) WorkflowRuns(_ context.Context, name string, limit int) (api.W
 		return api.WorkflowRunsView{}, err
 	}
 	v := api.WorkflowRunsView{Job: name, Steps: b.graph(name).Workflow(name)}
-	now, rows := b.cfg.Now(), map[string]*api.WorkflowRunView{}
+	now, rows := b.present(), map[string]*api.WorkflowRunView{}
 	for _, step := range v.Steps {
 		b.mirror.Runs(step, store.Always, func(r *job.Run) bool {
 			if !r.State.Terminal() && r.Attempt == 0 && r.Slot.After(now) {

@@ -29,6 +29,8 @@ type Config struct {
 	// Term returns the term in which this process leads, 0 if it does not lead. It is nil for a worker, which makes no decisions
 	// by its own clock.
 	Term func() int64
+	// Members returns the names of all members of an embedded etcd, also of those that are down. nil: there is none.
+	Members func() []string
 }
 
 // Clocks measures the offsets of the replicas' clocks from the clock of this process.
@@ -47,6 +49,8 @@ const (
 	measureEvery   = 2 * time.Second
 	measureTimeout = time.Second
 	measureAge     = 30 * time.Second
+	firstEvery     = 200 * time.Millisecond // while this clock waits for its first judgement
+	firstWithin    = 5 * time.Second
 )
 
 // New returns Clocks without any measurement.
@@ -63,12 +67,39 @@ func New(cfg Config, log hclog.Logger) (*Clocks, error) {
 // Run measures until ctx ends.
 func (c *Clocks) Run(ctx context.Context) error {
 	defer c.client.CloseIdleConnections()
-	loop.Every(ctx, measureEvery, c.measure)
+	for began := time.Now(); ctx.Err() == nil && time.Since(began) < firstWithin; loop.Pause(ctx, firstEvery) {
+		if c.measure(ctx); !c.isEarly() {
+			break
+		}
+	}
+	loop.Every(ctx, measureEvery, func(ctx context.Context) {
+		if round := c.measure(ctx); c.cfg.Term != nil {
+			c.judge(round)
+		}
+	})
 	return nil
 }
 
+// isEarly reports whether a judgement of this process's clock has to wait. When a whole cluster starts, a replica with a wrong
+// clock may be the first that looks for others. The clocks of most members have to agree with its clock, or to differ from it. Of
+// two clocks, nobody can say which one is wrong.
+func (c *Clocks) isEarly() bool {
+	if c.cfg.Term == nil || c.cfg.Members == nil {
+		return false
+	}
+	members, agree, differ := len(c.cfg.Members()), 1, 0
+	for _, o := range c.peers.Offsets() {
+		if o.Beyond(c.cfg.MaxOffset) {
+			differ++
+		} else {
+			agree++
+		}
+	}
+	return members > 2 && 2*max(agree, differ) <= members
+}
+
 // measure asks every other replica once.
-func (c *Clocks) measure(ctx context.Context) {
+func (c *Clocks) measure(ctx context.Context) election.Round {
 	asking, cancel := context.WithTimeout(ctx, measureTimeout)
 	replicas, err := c.cfg.Replicas(asking)
 	cancel()
@@ -88,9 +119,7 @@ func (c *Clocks) measure(ctx context.Context) {
 		})
 	}
 	wg.Wait()
-	if c.cfg.Term != nil {
-		c.judge(round)
-	}
+	return round
 }
 
 // ask measures the offset of one process's clock. If that process leads, ask also records and returns its term.

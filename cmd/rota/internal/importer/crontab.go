@@ -164,6 +164,9 @@ func (c *crontab) expression(n int, line string) (expression, rest string, ok bo
 		fields = append(fields, field)
 	}
 	for i, field := range fields {
+		if !cronReads(field, fieldNames[i]) {
+			c.lost(n, "%s: cron ignores the line or the end of this field, and rota reads all of it; compare the slots", field)
+		}
 		fields[i] = randomRange.ReplaceAllString(field, "H($1-$2)")
 	}
 	return strings.Join(fields, " "), rest, true
@@ -171,16 +174,6 @@ func (c *crontab) expression(n int, line string) (expression, rest string, ok bo
 
 // randomRange matches a range of cronie such as 1~9. cronie draws one value from it when it reads the crontab.
 var randomRange = regexp.MustCompile(`\b(\d+)~(\d+)\b`)
-
-// cutField splits a line into its first word and the rest.
-func cutField(line string) (field, rest string, ok bool) {
-	line = strings.TrimLeft(line, " \t")
-	at := strings.IndexAny(line, " \t")
-	if at < 0 {
-		return line, "", false
-	}
-	return line[:at], strings.TrimLeft(line[at:], " \t"), true
-}
 
 // input translates the percent signs of a command. The first one ends the command; the text after it is the standard input. Each
 // further one is a new line in the input. A percent sign after a backslash stays a percent sign.

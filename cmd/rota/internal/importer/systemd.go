@@ -108,6 +108,13 @@ func (s *systemd) rest(u *unit, section string, known ...string) {
 // differs says how rota differs from systemd for the value of a known key; "" if it does not.
 func differs(e entry) string {
 	switch value := strings.ToLower(e.text); e.key {
+	case "WorkingDirectory", "Environment", "User", "Group":
+		switch {
+		case strings.Contains(strings.ReplaceAll(value, "%%", ""), "%"):
+			return "rota has no specifiers such as %i; write the value"
+		case e.key == "WorkingDirectory" && strings.TrimPrefix(value, "-") == "~":
+			return "rota has no sign for the home of a user; write its path"
+		}
 	case "Nice", "IOSchedulingClass", "IOSchedulingPriority", "CPUSchedulingPolicy":
 		return "write nice, ionice or chrt before the command"
 	case "StandardOutput", "StandardError":
@@ -221,7 +228,7 @@ func (s *systemd) what(spec *job.Spec) {
 		lines = append(lines, words)
 	}
 	s.asUser(service, spec, lines)
-	spec.Dir = strings.TrimPrefix(s.service.last("Service", "WorkingDirectory").text, "-")
+	spec.Dir = strings.ReplaceAll(strings.TrimPrefix(s.service.last("Service", "WorkingDirectory").text, "-"), "%%", "%")
 	s.environment(service, spec)
 }
 
@@ -283,7 +290,7 @@ func (s *systemd) environment(service *translation, spec *job.Spec) {
 				if spec.Env == nil {
 					spec.Env = map[string]string{}
 				}
-				spec.Env[name] = value
+				spec.Env[name] = strings.ReplaceAll(value, "%%", "%")
 			}
 		}
 	}
