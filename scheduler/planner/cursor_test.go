@@ -115,6 +115,9 @@ func TestDecisionOfADeletedJobLeavesNothing(t *testing.T) {
 	r.store.deleteJob("j")
 	r.feed()
 	r.Resolve(d, r.commit(d), r.now)
+	if r.Knows("j") {
+		t.Error("the planner still has a state for the job")
+	}
 	r.now = r.now.Add(time.Hour)
 	r.expectNone()
 	if next, ok := r.Next(); ok {

@@ -21,6 +21,7 @@ func (p *Planner) Resolve(d job.Decision, a job.Applied, now time.Time) {
 	}
 	if a.Err != nil {
 		p.applyRefusal(j, d, a, now)
+		p.forgetJob(j)
 		return
 	}
 	if j.maybeTrouble != nil {
