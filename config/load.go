@@ -227,6 +227,9 @@ var otherVariables = append([]string{
 	"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CACERT", "ROTA_CERT", "ROTA_CERT_KEY", "ROTA_CONFIG",
 }, ownVariables...)
 
+// secretPrefix begins the variables that jobs, notifiers and hooks may name by default.
+const secretPrefix = "ROTA_SECRET_"
+
 // ofKubernetes matches the variables that Kubernetes sets in every container for a Service named rota or rota-….
 var ofKubernetes = regexp.MustCompile(`^ROTA_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)$`)
 
@@ -250,7 +253,7 @@ func unknownVariables(env map[string]string) []string {
 	var warnings []string
 	for _, name := range sortedKeys(env) {
 		if !strings.HasPrefix(name, "ROTA_") || slices.Contains(known, name) ||
-			strings.HasPrefix(name, job.ParamVariablePrefix) || ofKubernetes.MatchString(name) {
+			strings.HasPrefix(name, job.ParamVariablePrefix) || strings.HasPrefix(name, secretPrefix) || ofKubernetes.MatchString(name) {
 			continue
 		}
 		w := fmt.Sprintf("environment variable %s is not known", abbreviate(name))

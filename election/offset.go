@@ -38,7 +38,11 @@ func Skewed(offsets []Offset, tolerance time.Duration) error {
 	var off []string
 	for _, o := range offsets {
 		if o.Beyond(tolerance) {
-			off = append(off, fmt.Sprintf("%s is %v ahead", o.Node, o.Ahead.Round(time.Millisecond)))
+			way := "ahead"
+			if o.Ahead < 0 {
+				way = "behind"
+			}
+			off = append(off, fmt.Sprintf("%s is %v %s", o.Node, o.Ahead.Abs().Round(time.Millisecond), way))
 		} else {
 			agree++
 		}

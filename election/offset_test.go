@@ -1,6 +1,7 @@
 package election
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -56,6 +57,10 @@ func TestSkewed(t *testing.T) {
 				t.Errorf("got %v, want skewed %v", got, tt.skewed)
 			}
 		})
+	}
+	err := Skewed([]Offset{{Node: "q2", Ahead: -off}, {Node: "q3", Ahead: off}}, time.Second)
+	if err == nil || !strings.Contains(err.Error(), "q2 is 45s behind, q3 is 45s ahead") {
+		t.Errorf("got %v", err)
 	}
 	unsure := []Offset{{Ahead: time.Second, Uncertainty: time.Second}, {Ahead: time.Second, Uncertainty: time.Second}}
 	if err := Skewed(unsure, 500*time.Millisecond); err != nil {

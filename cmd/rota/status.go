@@ -218,10 +218,24 @@ func filesText(p *page, v *api.ClusterView) string {
 	return text + "; the replicas do not agree"
 }
 
+// wrongClock is from which offset a clock is shown in units that people read.
+const wrongClock = 10 * time.Second
+
+func clockText(c api.ClockView) string {
+	off := seconds(c.OffsetSeconds)
+	switch {
+	case off >= wrongClock:
+		return "+" + off.Round(time.Second).String()
+	case off <= -wrongClock:
+		return off.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%+.0fms ±%.0fms", 1000*c.OffsetSeconds, 1000*c.UncertaintySeconds)
+}
+
 func replicaRows(p *page, v *api.ClusterView) [][]any {
 	clocks := map[string]string{}
 	for _, c := range v.Clocks {
-		clocks[c.Node] = fmt.Sprintf("%+.0fms ±%.0fms", 1000*c.OffsetSeconds, 1000*c.UncertaintySeconds)
+		clocks[c.Node] = clockText(c)
 	}
 	rows := [][]any{{"REPLICA", tinted{"ROLE", plain}, "ADDRESS", "VERSION", "STARTED", "CLOCK", "FILES"}}
 	for i := range v.Replicas {

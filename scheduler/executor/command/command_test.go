@@ -108,7 +108,7 @@ func TestOutcomes(t *testing.T) {
 		{"one byte more", job.Spec{Shell: "true", Payload: json.RawMessage(`"` + strings.Repeat("x", job.MaxToldPayload-1) + `"`)}, "",
 			failed(126, "start /bin/sh: arguments and environment, which include the payload, are too large", false)},
 		{"too large a payload", job.Spec{Shell: "true", Payload: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}, "", failed(126, "start /bin/sh: arguments and environment, which include the payload, are too large", false)},
-		{"missing reference", job.Spec{Shell: "true", Env: map[string]string{"A": "${env:ROTA_TEST_MISSING}"}}, "", job.Outcome{State: job.Failed, Reason: "reference ${env:ROTA_TEST_MISSING}: variable is not set on this worker", Retry: true}},
+		{"missing reference", job.Spec{Shell: "true", Env: map[string]string{"A": "${env:ROTA_TEST_MISSING}"}}, "", job.Outcome{State: job.Failed, Reason: "reference ${env:ROTA_TEST_MISSING}: variable is not set here", Retry: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out lockedBuffer

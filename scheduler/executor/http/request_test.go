@@ -121,7 +121,7 @@ func TestMistakesAreNotRetried(t *testing.T) {
 		{"another protocol", job.HTTP{URL: "file:///etc/passwd"}, "url: not an absolute http or https address", false},
 		{"bad method", job.HTTP{URL: "http://x", Method: "A B"}, "method", false},
 		{"bad JSON", job.HTTP{URL: "http://x", JSON: json.RawMessage(`{`)}, "json", false},
-		{"missing reference", job.HTTP{URL: "http://x", Body: "${env:ROTA_TEST_MISSING}"}, "reference ${env:ROTA_TEST_MISSING}: variable is not set on this worker", true},
+		{"missing reference", job.HTTP{URL: "http://x", Body: "${env:ROTA_TEST_MISSING}"}, "reference ${env:ROTA_TEST_MISSING}: variable is not set here", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := newExecutor(t).Execute(t.Context(), request(tt.spec, io.Discard))

@@ -103,7 +103,7 @@ func (r *Resolver) Resolve(ref string) (string, error) {
 			return "", fmt.Errorf("reference %s: %w", ref, err)
 		}
 		if v, ok = os.LookupEnv(name); !ok {
-			return "", fmt.Errorf("reference %s: variable is not set on this worker", ref)
+			return "", fmt.Errorf("reference %s: variable is not set here", ref)
 		}
 	} else if path, ok := strings.CutPrefix(body, filePrefix); ok {
 		var err error
@@ -145,7 +145,7 @@ func (r *Resolver) readFile(name string) (string, error) {
 		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pe.Err // the error names the reference, which has the path
 		}
-		return "", fmt.Errorf("on this worker: %w", err)
+		return "", fmt.Errorf("cannot be read here: %w", err)
 	}
 	defer f.Close()
 	if !r.Policy.opened(f, path) {
