@@ -33,7 +33,7 @@ func (q *queue) arrivedLocked() {
 }
 
 // Undelivered returns the notifiers whose messages do not arrive, the longest first. A single failure that was not repeated yet
-// does not count. What was given up counts for as long as keep.
+// does not count. A message that was given up counts for as long as keep.
 func (qs *Queues) Undelivered(now time.Time, keep time.Duration) (list []job.Undelivered) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
