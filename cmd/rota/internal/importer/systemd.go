@@ -21,7 +21,7 @@ func Systemd(texts map[string]string, timezone string, into *Result) {
 
 // translateUnits is Systemd for the lines of unit files.
 func translateUnits(files map[string][]numbered, timezone string, into *Result) {
-	units := map[string]*unit{}
+	units := unitFiles{}
 	var names []string
 	for file, lines := range files {
 		units[path.Base(file)] = parseUnit(file, lines)
@@ -37,13 +37,19 @@ func translateUnits(files map[string][]numbered, timezone string, into *Result) 
 		if !ok {
 			continue
 		}
-		timer := units[path.Base(file)]
+		if prefix, ok := strings.CutSuffix(base, "@"); ok {
+			used[base+".service"] = true
+			(&translation{file, into}).lost(0, "it is a template: import it as %s@NAME.timer for each of its instances", prefix)
+			continue
+		}
+		timer, _ := units.find(path.Base(file))
 		service := base + ".service"
 		if other := timer.last("Timer", "Unit"); other.text != "" {
 			service = other.text
 		}
+		s := systemd{translation: translation{file, into}, timer: timer}
+		s.service, service = units.find(service)
 		used[service] = true
-		s := systemd{translation: translation{file, into}, timer: timer, service: units[service]}
 		if s.service == nil {
 			s.lost(0, "its service %s is missing: name that file, too", service)
 			continue
@@ -175,123 +181,6 @@ func (s *systemd) when(spec *job.Spec) {
 		spec.Jitter = job.Duration(d)
 		if d > 0 && !truth(s.timer.last("Timer", "FixedRandomDelay").text) {
 			s.note(e.line, "RandomizedDelaySec: the delay of rota is fixed for each job")
-		}
-	}
-}
-
-// execPrefixes are the characters before a command that say how systemd starts it: a "-" ignores its failure, a ":" leaves
-// its variables as they are.
-const execPrefixes = "@-:+!|"
-
-// what translates the commands of the service.
-func (s *systemd) what(spec *job.Spec) {
-	service := &translation{s.service.file, s.res}
-	starts := s.service.all("Service", "ExecStart")
-	if len(starts) == 0 {
-		service.lost(0, "the service has no ExecStart")
-		spec.Command = []string{"false"}
-		return
-	}
-	var lines [][]string
-	for _, e := range starts {
-		line := strings.TrimLeft(e.text, execPrefixes)
-		prefixes := strings.TrimSuffix(e.text, line)
-		if strings.ContainsAny(prefixes, "@+!|") {
-			service.lost(e.line, "ExecStart=%s: its prefix has no translation", e.text)
-		}
-		words, err := splitWords(line)
-		switch {
-		case err != nil:
-			service.lost(e.line, "ExecStart=%s: its quotes do not end", e.text)
-			continue
-		case len(words) == 0:
-			service.lost(e.line, "ExecStart=%s: it names no command", e.text)
-			continue
-		case strings.Contains(strings.ReplaceAll(line, "%%", ""), "%"):
-			service.lost(e.line, "ExecStart=%s: rota has no specifiers such as %%i; write the value", e.text)
-		}
-		literal := strings.Contains(prefixes, ":")
-		variables := !literal && strings.Contains(strings.ReplaceAll(line, "$$", ""), "$")
-		for i := range words {
-			words[i] = strings.ReplaceAll(words[i], "%%", "%")
-			if !variables && !literal {
-				words[i] = strings.ReplaceAll(words[i], "$$", "$")
-			}
-		}
-		if variables {
-			service.note(e.line, "ExecStart: a shell fills in the variables")
-			words = []string{"/bin/sh", "-c", variableLine(words)}
-		}
-		if strings.Contains(prefixes, "-") {
-			words = []string{"/bin/sh", "-c", shellLine(words) + " || true"}
-		}
-		lines = append(lines, words)
-	}
-	s.asUser(service, spec, lines)
-	spec.Dir = strings.ReplaceAll(strings.TrimPrefix(s.service.last("Service", "WorkingDirectory").text, "-"), "%%", "%")
-	s.environment(service, spec)
-}
-
-// asUser joins the commands of the service into one command that runs as the service's user.
-func (s *systemd) asUser(service *translation, spec *job.Spec, lines [][]string) {
-	if len(lines) == 0 {
-		spec.Command = []string{"false"}
-		return
-	}
-	command := lines[0]
-	if len(lines) > 1 {
-		var all []string
-		for _, words := range lines {
-			all = append(all, shellLine(words))
-		}
-		command = []string{"/bin/sh", "-c", strings.Join(all, " && ")}
-	}
-	user, group := s.service.last("Service", "User"), s.service.last("Service", "Group")
-	if user.text != "" && user.text != "root" {
-		service.note(user.line, "runs as %s by runuser, which needs a worker that runs as root", user.text)
-		prefix := []string{"runuser", "-u", user.text}
-		if group.text != "" {
-			prefix = append(prefix, "-g", group.text)
-		}
-		command = append(append(prefix, "--"), command...)
-	} else if group.text != "" && group.text != "root" {
-		service.lost(group.line, "Group=%s: it has no translation without User=", group.text)
-	}
-	if len(command) == 3 && command[0] == "/bin/sh" && command[1] == "-c" {
-		spec.Shell = command[2]
-		return
-	}
-	spec.Command = command
-}
-
-// shellLine quotes words for a shell and joins them.
-func shellLine(words []string) string {
-	if len(words) == 3 && words[0] == "/bin/sh" && words[1] == "-c" {
-		return "{ " + words[2] + "; }"
-	}
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = word
-		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-func (s *systemd) environment(service *translation, spec *job.Spec) {
-	for _, e := range s.service.all("Service", "Environment") {
-		words, err := splitWords(e.text)
-		if err != nil {
-			service.lost(e.line, "Environment=%s: its quotes do not end", e.text)
-		}
-		for _, word := range words {
-			if name, value, ok := strings.Cut(word, "="); ok {
-				if spec.Env == nil {
-					spec.Env = map[string]string{}
-				}
-				spec.Env[name] = strings.ReplaceAll(value, "%%", "%")
-			}
 		}
 	}
 }

@@ -54,3 +54,34 @@ func TestPrefixesOfCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestInstancesOfTemplates translates timers whose services are made from a template.
+func TestInstancesOfTemplates(t *testing.T) {
+	const timer, service = "[Timer]\nOnCalendar=daily\n", "[Service]\nExecStart=/bin/dump %i 100%%\nWorkingDirectory=/srv/%p/%i\n"
+	var res importer.Result
+	importer.Systemd(map[string]string{
+		"backup@db.timer": timer, "wants/backup@my-shop.timer": timer, "backup@.service": service,
+		"other.timer": timer + "Unit=backup@x.service\n",
+	}, "UTC", &res)
+	text, err := res.JobFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"command: [/bin/dump, db, 100%]", "dir: /srv/backup/db", "command: [/bin/dump, my-shop, 100%]", "command: [/bin/dump, x, 100%]",
+	} {
+		if !strings.Contains(string(text), want) || !res.Complete() {
+			t.Errorf("got %s\n%v\nwant %s", text, res.Problems, want)
+		}
+	}
+	for name, reported := range map[string]string{
+		"backup@.timer": "it is a template: import it as backup@NAME.timer", "backup@a-b.timer": "rota has no specifiers",
+		"report@a.timer": "its service report@a.service is missing",
+	} {
+		res = importer.Result{}
+		importer.Systemd(map[string]string{name: timer, "backup@.service": "[Service]\nExecStart=/bin/dump %I\n"}, "UTC", &res)
+		if problems := fmt.Sprint(res.Problems); res.Complete() || !strings.Contains(problems, reported) {
+			t.Errorf("%s: got %s", name, problems)
+		}
+	}
+}
