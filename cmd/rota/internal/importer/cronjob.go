@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"maps"
@@ -34,19 +35,20 @@ func CronJob(file, text string, into *Result) {
 			t.lost(0, "%v", err)
 			return
 		}
-		t.object(newFields(t, "", doc.Content[0]))
+		t.object(newFields(t, "", doc.Content[0]), "")
 	}
 }
 
-func (t *translation) object(f *fields) {
-	switch kind := f.text("kind"); {
-	case kind == "List":
+// object translates an object. The items of a CronJobList have no kind of their own, and get listed.
+func (t *translation) object(f *fields, listed string) {
+	switch kind := cmp.Or(f.text("kind"), listed); {
+	case kind == "List", kind == "CronJobList":
 		for _, item := range f.each("items") {
 			if t.stopped() {
 				return
 			}
 			item.path = ""
-			t.object(item)
+			t.object(item, strings.TrimSuffix(kind, "List"))
 		}
 	case kind != "CronJob":
 		t.lost(f.line, "kind %q is not CronJob", kind)
@@ -74,6 +76,9 @@ func (t *translation) cronJob(f *fields) {
 	}
 	if s.Timezone == "" {
 		t.note(spec.line, "no timeZone: Kubernetes uses that of its controller manager, the job here uses UTC")
+	}
+	if strings.HasPrefix(s.Schedule[0], "@every") {
+		t.note(spec.lineOf("schedule"), "@every: Kubernetes counts from the last run, rota from 1970-01-01T00:00:00Z")
 	}
 	if combinesDays(s.Schedule[0]) {
 		t.lost(spec.lineOf("schedule"),

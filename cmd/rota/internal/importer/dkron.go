@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -150,7 +151,25 @@ func (t *translation) dkronShell(config *fields, s *job.Spec) {
 	if kib := config.number("mem_limit_kb"); kib > 0 {
 		s.Resources = &job.Resources{Memory: job.Size(kib) << 10}
 	}
+	if text := config.text("allowed_exitcodes"); text != "" {
+		t.dkronCodes(config.lineOf("allowed_exitcodes"), text, s)
+	}
 	config.drop("job_data")
+}
+
+// dkronCodes translates the exit codes that mean success. For dkron, 0 is always one of them.
+func (t *translation) dkronCodes(line int, text string, s *job.Spec) {
+	s.SuccessCodes = []int{0}
+	for item := range strings.SplitSeq(text, ",") {
+		code, err := strconv.Atoi(strings.TrimSpace(item))
+		if err != nil {
+			t.lost(line, "allowed_exitcodes %q is no list of numbers", text)
+			return
+		}
+		if !slices.Contains(s.SuccessCodes, code) {
+			s.SuccessCodes = append(s.SuccessCodes, code)
+		}
+	}
 }
 
 func (t *translation) dkronHTTP(config *fields, s *job.Spec) {
