@@ -3,6 +3,7 @@ package send_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,9 +14,10 @@ import (
 // TestWhatDoesNotArriveIsTold sends to a service that refuses everything for a time.
 func TestWhatDoesNotArriveIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refuses := true
+		var refuses atomic.Bool
+		refuses.Store(true)
 		w := newWire(func(_ context.Context, url string) error {
-			if refuses || url == "old" {
+			if refuses.Load() || url == "old" {
 				return errors.New("no")
 			}
 			return nil
@@ -48,7 +50,7 @@ func TestWhatDoesNotArriveIsTold(t *testing.T) {
 		if list = d.Undelivered(time.Now(), day); len(list) != 2 {
 			t.Errorf("with two that fail: %+v", list)
 		}
-		refuses = false
+		refuses.Store(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if list = d.Undelivered(time.Now(), day); len(list) != 0 {
