@@ -8,7 +8,7 @@ import (
 // unitFiles are unit files by their names without directories.
 type unitFiles map[string]*unit
 
-// find returns the unit called name, with its specifiers filled in, and the name of its file. That of an instance such as
+// find returns the unit called name, with its specifiers filled in, and the name of its file. The file of an instance such as
 // backup@db.service may be the template backup@.service. The unit is nil if there is no file.
 func (all unitFiles) find(name string) (u *unit, file string) {
 	file = name
