@@ -41,8 +41,9 @@ type fakeStore struct {
 	// fault returns the fault of a call: "write", "close", "run", "job", "record", "orders". mu is held.
 	fault func(op string, run *job.Run) fault
 	// refuse returns the definite refusal of a write; nil: none. mu is held.
-	refuse func(run *job.Run) error
-	wrote  func(run job.Run) // receives each applied write; mu is held
+	refuse  func(run *job.Run) error
+	wrote   func(run job.Run) // receives each applied write; mu is held
+	removed func(o job.Order) // called without mu after an order was removed, before the answer; nil: nothing
 }
 
 func newFakeStore() *fakeStore {
@@ -111,11 +112,15 @@ func (f *fakeStore) Write(ctx context.Context, run job.Run) (job.Run, error) {
 
 func (f *fakeStore) CloseOrder(ctx context.Context, worker, id string) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	order := f.queue[id]
 	ft, err := f.begin(ctx, "close", nil)
 	if ft != refused {
 		delete(f.queue, id)
 		f.closed++
+	}
+	f.mu.Unlock()
+	if f.removed != nil {
+		f.removed(order)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 type order struct {
 	unresolved int       // runs that are neither claimed nor handed back
 	closed     time.Time // when it was removed from the queue; zero: it is still there
+	again      bool      // it was delivered while it was being removed, so it may be in the queue after that
 }
 
 const (
@@ -51,7 +52,8 @@ func (s *shift) enter(o *job.Order) (fresh []*armedRun) {
 		return nil
 	}
 	if known := s.orders[o.ID]; known != nil {
-		if !known.closed.IsZero() { // the order is in the queue again: its transaction was applied twice, or somebody put it there
+		// A closed order is in the queue again if its transaction was applied twice, or if somebody put it there.
+		if known.again = known.unresolved == 0; !known.closed.IsZero() {
 			*known = order{unresolved: 1}
 			s.resolve(o.ID)
 		}
@@ -164,12 +166,15 @@ func (s *shift) closeOrder(ctx context.Context, id string) {
 	err := s.w.store.CloseOrder(ctx, s.w.cfg.Name, id)
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	if err == nil {
-		s.orders[id].closed = s.w.now()
+	o := s.orders[id]
+	if err == nil && !o.again {
+		o.closed = s.w.now()
 		return
 	}
-	s.w.log.Debug("order is not closed yet", "order", id, "err", err)
-	s.orders[id].unresolved = 1
+	if err != nil {
+		s.w.log.Debug("order is not closed yet", "order", id, "err", err)
+	}
+	o.unresolved, o.again = 1, false
 	s.resolve(id)
 }
 

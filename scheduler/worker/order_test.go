@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +38,26 @@ func TestOrder(t *testing.T) {
 			after(time.Second)
 			if n := r.store.queued(); n != 0 {
 				t.Errorf("%d orders are left, want none", n)
+			}
+			r.wantExecutions(1)
+		})
+	})
+
+	t.Run("leaves the queue even if it is created again before its removal is answered", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(10*time.Second))
+			var once sync.Once
+			r.store.removed = func(o job.Order) {
+				once.Do(func() {
+					r.store.again(o)
+					time.Sleep(time.Second) // it arrives before the answer
+				})
+			}
+			r.start()
+			r.one()
+			after(time.Minute)
+			if n := r.store.queued(); n != 0 || r.store.closed != 2 {
+				t.Errorf("%d orders are left, want none; %d were removed, want 2", n, r.store.closed)
 			}
 			r.wantExecutions(1)
 		})
