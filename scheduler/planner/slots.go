@@ -74,7 +74,8 @@ func (j *jobState) hasSlot(slot time.Time) bool {
 func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	t := j.trouble()
 	o := t.overlapped
-	if o.late && j.def.Spec.Overlap == job.OverlapSkip && o.covers(s.due) && !s.due.Before(p.leadSince) {
+	covered := j.def.Spec.Overlap == job.OverlapSkip && o.covers(s.due) // the policy may have changed since
+	if o.late && covered && !s.due.Before(p.leadSince) {
 		return p.skip(j, s, now, reasonWasActive(o.run))
 	}
 	before := job.Later(p.leadSince, t.missedBefore)
@@ -97,7 +98,7 @@ func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	if active := j.activeAt(s, now); len(active) > 0 {
 		return p.decideOverlap(j, s, active, now)
 	}
-	if o.covers(s.due) {
+	if covered {
 		return p.skip(j, s, now, reasonWasActive(o.run))
 	}
 	return p.dispatch(j, s, now)
