@@ -105,6 +105,7 @@ type Clocks interface {
 	Now(ctx context.Context) (time.Time, error) // the time to record for a change that is made now
 	Corrected(now time.Time) time.Time          // the leader's time when this process's clock shows now
 	Trusted() error
+	Tolerance() time.Duration // see election.Offset.Beyond
 	Views() []api.ClockView
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/attention"
 )
@@ -25,9 +26,6 @@ func (b *Backend) present() time.Time {
 	return b.clocks.Corrected(b.cfg.Now())
 }
 
-// wrongClock is from which difference a clock needs attention. The default of dispatch.max_clock_offset is the same.
-const wrongClock = 500 * time.Millisecond
-
 // addClocks adds the replicas with a wrong clock. A replica whose own clock is wrong reports only itself, as not ready. With two
 // clocks, a difference does not show which one is wrong.
 func (b *Backend) addClocks(v *api.ClusterView, add func(kind, node, text, next string, since time.Time)) {
@@ -35,14 +33,18 @@ func (b *Backend) addClocks(v *api.ClusterView, add func(kind, node, text, next 
 		return
 	}
 	for _, c := range v.Clocks {
-		off, way := time.Duration(c.OffsetSeconds*float64(time.Second)), "ahead of"
-		if off < 0 {
+		o := election.Offset{Ahead: seconds(c.OffsetSeconds), Uncertainty: seconds(c.UncertaintySeconds)}
+		if !o.Beyond(b.clocks.Tolerance()) {
+			continue
+		}
+		way := "ahead of"
+		if o.Ahead < 0 {
 			way = "behind"
 		}
-		if off.Abs()-time.Duration(c.UncertaintySeconds*float64(time.Second)) > wrongClock {
-			text := fmt.Sprintf("Replica %s cannot lead: its clock is %v %s that of %s.",
-				c.Node, off.Abs().Round(time.Millisecond), way, b.cfg.Node)
-			add(attention.NotReady, c.Node, text, "rota doctor", time.Time{})
-		}
+		text := fmt.Sprintf("Replica %s cannot lead: its clock is %v %s that of %s.",
+			c.Node, o.Ahead.Abs().Round(time.Millisecond), way, b.cfg.Node)
+		add(attention.NotReady, c.Node, text, "rota doctor", time.Time{})
 	}
 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -15,6 +15,7 @@ type measured struct{ wrong error }
 func (m measured) Now(context.Context) (time.Time, error) { return time.Time{}, m.wrong }
 func (m measured) Corrected(now time.Time) time.Time      { return now }
 func (m measured) Trusted() error                         { return m.wrong }
+func (m measured) Tolerance() time.Duration               { return 3 * time.Second }
 func (m measured) Views() []api.ClockView                 { return nil }
 
 func TestAReplicaWithAWrongClockNeedsAttention(t *testing.T) {
@@ -29,7 +30,8 @@ func TestAReplicaWithAWrongClockNeedsAttention(t *testing.T) {
 		"all clocks are right":    {[]api.ClockView{q3, q3}, nil, ""},
 		"two clocks":              {[]api.ClockView{q1}, nil, ""},
 		"this clock is wrong":     {[]api.ClockView{q1, q3}, errors.New("skewed"), ""},
-		"it is known imprecisely": {[]api.ClockView{{Node: "q1", OffsetSeconds: 2, UncertaintySeconds: 1.8}, q3}, nil, ""},
+		"it is known imprecisely": {[]api.ClockView{{Node: "q1", OffsetSeconds: 4, UncertaintySeconds: 2}, q3}, nil, ""},
+		"within the tolerance":    {[]api.ClockView{{Node: "q1", OffsetSeconds: 2}, q3}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

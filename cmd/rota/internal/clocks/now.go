@@ -69,3 +69,6 @@ func (c *Clocks) Now(ctx context.Context) (time.Time, error) {
 	}
 	return now.UTC(), nil
 }
+
+// Tolerance returns how far the clocks of the replicas may differ, as the settings say.
+func (c *Clocks) Tolerance() time.Duration { return c.cfg.MaxOffset }

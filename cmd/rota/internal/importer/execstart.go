@@ -6,8 +6,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// execPrefixes are the characters before a command that say how systemd starts it: a "-" ignores its failure, a ":" leaves
-// its variables as they are.
+// execPrefixes are the characters before a command that say how systemd starts it. After a "-", a failure is ignored. After a ":",
+// a dollar sign is an ordinary character.
 const execPrefixes = "@-:+!|"
 
 // what translates the commands of the service.
@@ -34,7 +34,7 @@ func (s *systemd) what(spec *job.Spec) {
 		case len(words) == 0:
 			service.lost(e.line, "ExecStart=%s: it names no command", e.text)
 			continue
-		case strings.Contains(strings.ReplaceAll(line, "%%", ""), "%"):
+		case hasSpecifier(line):
 			service.lost(e.line, "ExecStart=%s: rota has no specifiers such as %%i; write the value", e.text)
 		}
 		literal := strings.Contains(prefixes, ":")

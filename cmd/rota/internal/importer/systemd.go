@@ -116,7 +116,7 @@ func differs(e entry) string {
 	switch value := strings.ToLower(e.text); e.key {
 	case "WorkingDirectory", "Environment", "User", "Group":
 		switch {
-		case strings.Contains(strings.ReplaceAll(value, "%%", ""), "%"):
+		case hasSpecifier(value):
 			return "rota has no specifiers such as %i; write the value"
 		case e.key == "WorkingDirectory" && strings.TrimPrefix(value, "-") == "~":
 			return "rota has no sign for the home of a user; write its path"

@@ -39,3 +39,6 @@ func (u *unit) instance(name string) *unit {
 	}
 	return filled
 }
+
+// hasSpecifier reports whether a text has a specifier of systemd, such as %i. %% is a percent sign.
+func hasSpecifier(text string) bool { return strings.Contains(strings.ReplaceAll(text, "%%", ""), "%") }
