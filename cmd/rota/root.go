@@ -125,6 +125,7 @@ func (c *cli) run(ctx context.Context, args []string) int {
 		err = asUsage(err)
 	}
 	if err != nil {
+		err = flagRefused(cmd, err)
 		c.report(err, cmd.CommandPath())
 	}
 	return exitCode(ctx, err)

@@ -2,10 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
+	"github.com/spf13/cobra"
 )
 
 // wrongFlags converts the errors of a schedule, which name keys of a job file, into a usage error that names the flags. If the
@@ -49,4 +52,18 @@ func wrongFlags(err error, zone string) error {
 		lines = append(lines, why.Error())
 	}
 	return usageError{strings.Join(lines, "\n"), ""}
+}
+
+// flagRefused names the flag in the text of err if a server refused the field of the request that the flag of cmd sets.
+func flagRefused(cmd *cobra.Command, err error) error {
+	answer, ok := errors.AsType[*client.Error](err)
+	if !ok || len(answer.Fields) != 1 {
+		return err
+	}
+	field := answer.Fields[0]
+	_, name, _ := strings.Cut(field.Location, ".")
+	if cmd.Flags().Lookup(name) == nil || answer.Detail != field.Location+": "+field.Message {
+		return err
+	}
+	return &codedError{code: exitUsage, hint: answerHint(err), err: fmt.Errorf("--%s %s", name, field.Message)}
 }
