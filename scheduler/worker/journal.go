@@ -1,15 +1,16 @@
 package worker
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -23,14 +24,14 @@ import (
 // Changes that arrive while the disk is busy share the next sync, so the cost per outcome falls as load rises. An outcome,
 // and Close, wait at most journalTimeout for a disk that does not answer.
 type Journal struct {
-	db      *bolt.DB
-	wake    chan struct{} // holds a token when the writer must look at the queue
-	done    chan struct{} // closed when the writer has ended
-	lastKey atomic.Uint64 // number of the last key that newKey made
+	db   *bolt.DB
+	wake chan struct{} // holds a token when the writer must look at the queue
+	done chan struct{} // closed when the writer has ended
 
-	mu     sync.Mutex
-	queue  []*batch // guarded by mu: batches for the writer, the oldest first
-	closed bool     // guarded by mu: the queue takes no more changes
+	mu      sync.Mutex
+	lastKey uint64   // guarded by mu: number of the last entry
+	queue   []*batch // guarded by mu: batches for the writer, the oldest first
+	closed  bool     // guarded by mu: the queue takes no more changes
 }
 
 var (
@@ -65,11 +66,9 @@ func OpenJournal(path string) (*Journal, error) {
 		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
 	}
 	j := &Journal{db: db, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	last, err := j.lastKeyNumber()
-	if err != nil {
+	if j.lastKey, err = j.lastKeyNumber(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
 	}
-	j.lastKey.Store(last)
 	go j.write() // Close waits for it
 	return j, nil
 }
@@ -131,16 +130,22 @@ func (j *Journal) awaitDisk() error {
 	return nil
 }
 
-// keyMark begins the key of an outcome; its number and the name of its attempt follow. Numbers grow, so outcomes that are
-// written one after another lie side by side, and a sync writes few pages.
+// keyMark begins the key of an entry; its number follows. Numbers grow, so entries that are written one after another lie side by
+// side, and a sync writes few pages.
 const keyMark = '#'
 
-// newKey returns a key that sorts after all others.
-func (j *Journal) newKey(r *report) string {
-	n := binary.BigEndian.AppendUint64(make([]byte, 0, 8), j.lastKey.Add(1))
-	key := hex.AppendEncode(append(make([]byte, 0, 128), keyMark), n)
-	key = append(append(append(append(key, ' '), r.Run.Job...), '/'), r.Run.ID...)
-	return string(strconv.AppendInt(append(key, '@'), r.Run.Token, 10))
+// journalEntry is the group of outcomes that one sync writes, under one key. It is removed with the last of them.
+type journalEntry struct {
+	key     string
+	needed  int  // guarded by Journal.mu: outcomes that were not removed
+	written bool // guarded by Journal.mu: it is on disk, or will be soon
+}
+
+// newEntry returns an empty entry whose key sorts after all others. j.mu must be held.
+func (j *Journal) newEntry() *journalEntry {
+	j.lastKey++
+	n := binary.BigEndian.AppendUint64(make([]byte, 0, 8), j.lastKey)
+	return &journalEntry{key: string(hex.AppendEncode([]byte{keyMark}, n))}
 }
 
 // lastKeyNumber returns the number in the last key; 0 if there is none.
@@ -153,7 +158,7 @@ func (j *Journal) lastKeyNumber() (n uint64, err error) {
 		} else {
 			key, _ = c.Prev()
 		}
-		if len(key) > 17 && key[0] == keyMark { // keys of earlier builds have no number
+		if len(key) >= 17 && key[0] == keyMark { // the first builds had keys without a number
 			n, _ = strconv.ParseUint(string(key[1:17]), 16, 64)
 		}
 		return nil
@@ -168,8 +173,7 @@ func (j *Journal) add(r *report) error {
 	if err != nil {
 		return fmt.Errorf("write journal %s: %w", r.key(), err)
 	}
-	r.journalKey = j.newKey(r)
-	b, err := j.enqueue(change{key: r.journalKey, value: value}, true)
+	b, err := j.enqueue(r, value)
 	if err == nil {
 		err = b.wait()
 	}
@@ -179,25 +183,35 @@ func (j *Journal) add(r *report) error {
 	return nil
 }
 
-// remove removes r soon. r may have been added or loaded, or may still be in the queue: changes are made in their order. If the
-// process dies before the removal, the next process sends r again, and the store answers that it has applied r.
+// remove removes r soon. r may have been added or loaded, or may still be in the queue: changes are made in their order. An
+// outcome stays on disk for as long as another one of its entry is needed. If the process dies before the removal, the next process
+// sends r again, and the store answers that it has applied r.
 func (j *Journal) remove(r *report) {
-	if r.journalKey != "" {
-		_, _ = j.enqueue(change{key: r.journalKey}, false)
+	if r.entry != nil {
+		j.leave(r.entry)
+		r.entry = nil
 	}
 }
 
-// load returns the reports in the journal, and an error for each entry that cannot be read. Such entries stay in the file.
+// load returns the reports in the journal, and an error for each entry that cannot be read to its end. Such entries stay in the file.
 func (j *Journal) load() (reports []*report, unreadable []error) {
 	err := j.db.View(func(tx *bolt.Tx) error {
 		return tx.Bucket(outcomesBucket).ForEach(func(key, value []byte) error {
-			r := new(report)
-			if err := json.Unmarshal(value, r); err != nil {
-				unreadable = append(unreadable, fmt.Errorf("read journal %s: %w", key, err))
-				return nil
+			e := &journalEntry{key: string(key), written: true}
+			for dec := json.NewDecoder(bytes.NewReader(value)); ; {
+				r := new(report)
+				err := dec.Decode(r)
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				e.needed++
+				if err != nil {
+					unreadable = append(unreadable, fmt.Errorf("read journal %s: %w", key, err))
+					break
+				}
+				r.Run.Rev, r.entry, r.journaled = r.Rev, e, true
+				reports = append(reports, r)
 			}
-			r.Run.Rev, r.journalKey, r.journaled = r.Rev, string(key), true
-			reports = append(reports, r)
 			return nil
 		})
 	})

@@ -25,6 +25,18 @@ func openJournal(t *testing.T, path string) *Journal {
 	return j
 }
 
+// entries returns the number of entries in j.
+func entries(t *testing.T, j *Journal) (n int) {
+	t.Helper()
+	if err := j.db.View(func(tx *bolt.Tx) error {
+		n = tx.Bucket(outcomesBucket).Stats().KeyN
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 func TestJournal(t *testing.T) {
 	t.Run("keeps the outcomes that were not removed", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "journal.db")
@@ -43,6 +55,49 @@ func TestJournal(t *testing.T) {
 		got, unreadable := openJournal(t, path).load()
 		if diff := cmp.Diff([]*report{sampleReport(0), sampleReport(2)}, got, cmpopts.IgnoreUnexported(report{})); diff != "" || len(unreadable) > 0 {
 			t.Errorf("journal holds (-want +got) and %v:\n%s", unreadable, diff)
+		}
+	})
+
+	// The outcomes that share a sync share an entry. It goes with the last of them.
+	t.Run("shares entries", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		j := openJournal(t, path)
+		var reports []*report
+		var wg sync.WaitGroup
+		for n := range 300 {
+			r := sampleReport(n)
+			r.Run.Payload = json.RawMessage("{\"text\":\n 1}")
+			reports = append(reports, r)
+			wg.Go(func() {
+				if err := j.add(r); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := entries(t, j); n == 0 || n > 100 {
+			t.Errorf("300 outcomes that were added together have %d entries", n)
+		}
+		for _, r := range reports[1:] {
+			j.remove(r)
+			j.remove(r)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		j = openJournal(t, path)
+		left, unreadable := j.load()
+		if n := entries(t, j); n != 1 || len(left) == 0 || len(unreadable) > 0 {
+			t.Fatalf("%d entries with %d outcomes are left, and %v; want the entry of the first outcome", n, len(left), unreadable)
+		}
+		for _, r := range left {
+			j.remove(r)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := entries(t, openJournal(t, path)); n != 0 {
+			t.Errorf("%d entries are left, want none", n)
 		}
 	})
 

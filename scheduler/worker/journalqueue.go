@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"sync"
 	"time"
 
@@ -14,19 +15,19 @@ const (
 	removeDelay = time.Second
 	// commitInterval is the least time from one commit to the next. Under load, more outcomes share the pages of a commit.
 	commitInterval = 10 * time.Millisecond
-	// journalBatch is the largest number of changes in one sync.
+	// journalBatch is the largest number of changes in one sync, and journalBytes bounds the outcomes among them: the last one
+	// may pass it.
 	journalBatch = 1024
+	journalBytes = 1 << 20
 )
-
-// change puts value at key, or removes key where value is nil.
-type change struct {
-	key   string
-	value []byte
-}
 
 // batch is a group of changes that share a sync.
 type batch struct {
-	changes []change      // guarded by Journal.mu until the writer takes the batch
+	entry    *journalEntry // guarded by Journal.mu: the entry of the outcomes; nil: there are none
+	outcomes [][]byte      // guarded by Journal.mu until the writer takes the batch
+	bytes    int           // guarded by Journal.mu: length of the outcomes
+	removals []string      // guarded by Journal.mu until the writer takes the batch: keys of entries
+
 	timeout *time.Timer   // guarded by Journal.mu: ends the wait; nil: no caller waits for the batch
 	began   time.Time     // when the first change was queued
 	ended   sync.Once     // sets err
@@ -48,25 +49,51 @@ func (b *batch) end(err error) {
 	})
 }
 
-// enqueue queues c and returns its batch. If awaited is true, the caller waits for the batch. enqueue itself never waits. The
-// queue stays bounded, since the worker accepts no runs while the disk does not answer.
-func (j *Journal) enqueue(c change, awaited bool) (*batch, error) {
+// last returns the batch that takes further changes. The queue stays bounded, since the worker accepts no runs while the disk does
+// not answer. Journal.mu must be held.
+func (j *Journal) last() *batch {
+	n := len(j.queue)
+	if n == 0 || j.queue[n-1].full() {
+		j.queue = append(j.queue, &batch{began: time.Now(), done: make(chan struct{})})
+		wake(j.wake)
+	}
+	return j.queue[len(j.queue)-1]
+}
+
+func (b *batch) full() bool {
+	return len(b.outcomes)+len(b.removals) >= journalBatch || b.bytes >= journalBytes
+}
+
+// enqueue queues the outcome of r, whose encoded form is value, and returns its batch, for which the caller waits. enqueue itself
+// never waits.
+func (j *Journal) enqueue(r *report, value []byte) (*batch, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
 		return nil, errJournalClosed
 	}
-	if n := len(j.queue); n == 0 || len(j.queue[n-1].changes) == journalBatch {
-		j.queue = append(j.queue, &batch{began: time.Now(), done: make(chan struct{})})
-		wake(j.wake)
+	b := j.last()
+	if b.entry == nil {
+		b.entry = j.newEntry()
 	}
-	b := j.queue[len(j.queue)-1]
-	b.changes = append(b.changes, c)
-	if awaited && b.timeout == nil {
+	b.entry.needed++
+	r.entry = b.entry
+	b.outcomes, b.bytes = append(b.outcomes, value), b.bytes+len(value)
+	if b.timeout == nil {
 		b.timeout = time.AfterFunc(journalTimeout, func() { b.end(output.ErrNoAnswer) })
 		wake(j.wake)
 	}
 	return b, nil
+}
+
+// leave says that one outcome of e is not needed any more. It queues the removal of e after the last one. It never waits.
+func (j *Journal) leave(e *journalEntry) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e.needed--; e.needed == 0 && e.written && !j.closed {
+		b := j.last()
+		b.removals = append(b.removals, e.key)
+	}
 }
 
 // write writes batches until the journal is closed. It is the journal's goroutine.
@@ -108,37 +135,36 @@ func (j *Journal) nextWrite() (wait time.Duration, over bool) {
 	return time.Until(j.queue[0].began.Add(removeDelay)), false
 }
 
-// take removes the first batch from the queue.
+// take removes the first batch from the queue. It drops outcomes that nobody needs any more.
 func (j *Journal) take() *batch {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	b := j.queue[0]
 	j.queue = j.queue[1:]
+	if b.entry != nil {
+		if b.entry.written = b.entry.needed > 0; !b.entry.written {
+			b.entry = nil
+		}
+	}
 	return b
 }
 
 // commit writes the changes to disk and wakes the callers that wait for them.
 func (j *Journal) commit(b *batch) {
 	err := j.db.Update(func(tx *bolt.Tx) error {
-		outcomes := tx.Bucket(outcomesBucket)
-		var key []byte // bbolt copies the keys that it keeps
-		for _, c := range b.changes {
-			key = append(key[:0], c.key...)
-			if err := c.apply(outcomes, key); err != nil {
+		bucket := tx.Bucket(outcomesBucket)
+		for _, key := range b.removals {
+			if err := bucket.Delete([]byte(key)); err != nil {
 				return err
 			}
 		}
-		return nil
+		if b.entry == nil {
+			return nil
+		}
+		return bucket.Put([]byte(b.entry.key), bytes.Join(b.outcomes, []byte("\n")))
 	})
 	if b.timeout != nil {
 		b.timeout.Stop()
 	}
 	b.end(err)
-}
-
-func (c *change) apply(b *bolt.Bucket, key []byte) error {
-	if c.value == nil {
-		return b.Delete(key)
-	}
-	return b.Put(key, c.value)
 }

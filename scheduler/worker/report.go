@@ -21,12 +21,12 @@ type report struct {
 	Outcome job.Outcome   `json:"outcome"`
 	Again   *policy.Retry `json:"again,omitempty"` // nil: the run has ended
 
-	ended      time.Time       // when the attempt ended, by this process; zero: an earlier process executed it
-	journalKey string          // "": it was never in the journal.
-	journaled  bool            // it is certainly in the journal
-	ctx        context.Context // ends the delivery
-	blocked    bool            // the run's record is unreadable, and delivery waits for its repair.
-	countedIn  *tally          // Worker.unsent or Worker.blocked
+	ended     time.Time       // when the attempt ended, by this process; zero: an earlier process executed it
+	entry     *journalEntry   // nil: it is not in the journal
+	journaled bool            // it is certainly in the journal
+	ctx       context.Context // ends the delivery
+	blocked   bool            // the run's record is unreadable, and delivery waits for its repair.
+	countedIn *tally          // Worker.unsent or Worker.blocked
 }
 
 // newReport makes the report of an attempt that ended with outcome o. notBegun says that the attempt's work never began;
