@@ -84,10 +84,13 @@ func TestRunInfoShowsParentsAndOutputs(t *testing.T) {
 		{Job: "load", State: job.Succeeded}, {Job: "check", ID: "w", State: job.Failed}, {Job: "gone"},
 	}}
 	waits := job.Run{Job: "report", ID: "x", State: job.Pending, Due: job.WhenParentsEnd, After: []job.Parent{{Job: "load"}}}
+	canceled := waits
+	canceled.State = job.Canceled
 	for want, r := range map[string]job.Run{
 		"Follows: load/x (succeeded), check/w (failed), gone/x (no run)": r,
 		"OUTPUT VALUE note a b rows 12":                                  r,
 		"Follows: load/x (awaited)":                                      waits,
+		"Follows: load/x (not awaited) Written":                          canceled,
 	} {
 		out, v := &bytes.Buffer{}, api.NewRunView(r)
 		writeRun(&page{out: out, now: time.Now()}, &v)

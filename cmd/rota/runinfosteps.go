@@ -15,8 +15,12 @@ func followsText(r *job.Run) string {
 	for i := range r.After {
 		a := &r.After[i]
 		end := cmp.Or(string(a.State), "no run")
-		if a.State == "" && r.AwaitsParents() {
+		switch {
+		case a.State != "" || !r.Due.Equal(job.WhenParentsEnd):
+		case r.AwaitsParents():
 			end = "awaited"
+		default: // the run was canceled first
+			end = "not awaited"
 		}
 		parents[i] = a.Job + "/" + a.RunID(r) + " (" + end + ")"
 	}

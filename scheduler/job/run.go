@@ -149,9 +149,10 @@ func (r *Run) Active(now time.Time) bool {
 	return false
 }
 
-// KnownDue returns the due time of the run; zero if parents, a person or copies must set it first.
+// KnownDue returns the due time of the run; zero if parents, a person or copies must set it first, or the run was canceled before
+// they had.
 func (r *Run) KnownDue() time.Time {
-	if r.State == Pending && !r.Due.Before(WhenCopiesEnd) {
+	if !r.Due.Before(WhenCopiesEnd) {
 		return time.Time{}
 	}
 	return r.Due
