@@ -127,6 +127,9 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 		out = io.MultiWriter(out, &response)
 	}
 	o = judge(resp, req.Spec.HTTP.Expect, e.now())
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return o, true // the bytes behind it are no response, and the transport does not end their reading with the context
+	}
 	_, err = io.Copy(out, io.LimitReader(body, keepBody))
 	if err == nil {
 		var n int64

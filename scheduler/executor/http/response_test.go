@@ -23,7 +23,9 @@ func TestStatus(t *testing.T) {
 		if s := after.Load().(string); s != "" {
 			w.Header().Set("Retry-After", s)
 		}
-		w.Header().Set("Location", "/elsewhere")
+		if status.Load() != http.StatusNotModified {
+			w.Header().Set("Location", "/elsewhere")
+		}
 		w.Header()["Date"] = nil // without this header, the response does not show the target's clock
 		w.WriteHeader(int(status.Load()))
 	})
@@ -40,6 +42,7 @@ func TestStatus(t *testing.T) {
 		{409, "", []int{200, 409}, job.Outcome{State: job.Succeeded}},
 		{302, "", []int{302}, job.Outcome{State: job.Succeeded}},
 		{302, "", nil, job.Outcome{State: job.Failed, Reason: "status 302 Found: redirects are not followed"}},
+		{304, "", nil, job.Outcome{State: job.Failed, Reason: "status 304 Not Modified"}},
 		{307, "5", nil, job.Outcome{State: job.Failed, Reason: "status 307 Temporary Redirect: redirects are not followed"}},
 		{400, "", nil, job.Outcome{State: job.Failed, Reason: "status 400 Bad Request"}},
 		{404, "5", nil, job.Outcome{State: job.Failed, Reason: "status 404 Not Found"}},
@@ -109,6 +112,33 @@ func TestAFailureStatusStandsAfterATimeout(t *testing.T) {
 }
 
 // TestABadlyCompressedResponseIsNoFailure checks that a served request is not repeated because of a broken response.
+// net/http does not close a connection that has changed its protocol when the context ends.
+func TestAChangedProtocolEndsTheAttempt(t *testing.T) {
+	url, _ := target(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
+		_, _ = io.Copy(io.Discard, conn) // until the worker closes the connection
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	done := make(chan job.Outcome, 1)
+	go func() { done <- newExecutor(t).Execute(ctx, request(job.HTTP{URL: url}, io.Discard)) }()
+	select {
+	case o := <-done:
+		want := job.Outcome{State: job.Failed, Reason: "status 101 Switching Protocols", At: at, Exit: new(101)}
+		if diff := cmp.Diff(want, o); diff != "" {
+			t.Errorf("outcome (-want +got):\n%s", diff)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the attempt does not end")
+	}
+}
+
 func TestABadlyCompressedResponseIsNoFailure(t *testing.T) {
 	url, _ := target(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Accept-Encoding") != "" {

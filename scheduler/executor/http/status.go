@@ -29,10 +29,10 @@ func judge(resp *http.Response, expect []int, now time.Time) job.Outcome {
 		o.After = retryAfter(resp.Header, now)
 	}
 	o.Reason = strings.TrimSpace(fmt.Sprintf("status %d %s", code, http.StatusText(code)))
-	switch code / 100 {
-	case 3:
+	switch {
+	case code/100 == 3 && resp.Header.Get("Location") != "":
 		o.Reason += ": redirects are not followed"
-	case 2:
+	case code/100 == 2:
 		o.Reason += ": not one of those that the job expects"
 	}
 	return o

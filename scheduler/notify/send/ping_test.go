@@ -3,7 +3,9 @@ package send_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -76,6 +78,33 @@ func TestARefusedPingIsAnError(t *testing.T) {
 	host, _ := hook(t, http.StatusFound)
 	if err := services(t).Send(t.Context(), "http://"+host+"/x", signal("", job.PingSuccess, "a/1")); err == nil {
 		t.Error("no error")
+	}
+}
+
+// net/http does not close a connection that has changed its protocol when the context ends.
+func TestAChangedProtocolEndsThePing(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
+		_, _ = io.Copy(io.Discard, conn) // until the sender closes the connection
+	}))
+	t.Cleanup(srv.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- services(t).Send(ctx, srv.URL+"/x", signal("", job.PingSuccess, "a/1")) }()
+	select {
+	case err := <-done:
+		if err == nil || !strings.Contains(err.Error(), "101") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the ping does not end")
 	}
 }
 

@@ -92,7 +92,9 @@ func do(req *http.Request, reach *dial.Guard) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // lets the server finish its answer
+	if resp.StatusCode != http.StatusSwitchingProtocols { // its body does not end, and ignores the context
+		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // lets the server finish its answer
+	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return fmt.Errorf("answer is %s", resp.Status)
 	}
