@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 const day = 24 * time.Hour
@@ -74,7 +75,8 @@ var wallLayouts = []string{
 	"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05", time.DateOnly,
 }
 
-// parseInstant reads a time: RFC 3339, "now", "2h ago", "in 10m", or a wall time in zone.
+// parseInstant reads a time: RFC 3339, "now", "2h ago", "in 10m", or a wall time in zone. If a change of the clock repeats that
+// time, it is the first one. If the clock jumps over it, it is as much later. Fixed times of cron expressions run then, too.
 func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "now" {
@@ -82,7 +84,8 @@ func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, e
 	}
 	if back := slices.Index([]string{"today", "yesterday"}, text); back >= 0 {
 		year, month, day := now.In(zone).Date()
-		return time.Date(year, month, day-back, 0, 0, 0, 0, zone), nil
+		first, _ := schedule.Wall(time.Date(year, month, day-back, 0, 0, 0, 0, time.UTC), zone)
+		return first, nil
 	}
 	if span, ok := strings.CutSuffix(text, " ago"); ok {
 		if d, err := parseSpan(span); err == nil {
@@ -98,8 +101,9 @@ func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, e
 		return t, nil
 	}
 	for _, layout := range wallLayouts {
-		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
-			return t, nil
+		if t, err := time.Parse(layout, text); err == nil {
+			first, _ := schedule.Wall(t, zone)
+			return first, nil
 		}
 	}
 	return time.Time{}, usageError{fmt.Sprintf("%q is not a time", text),

@@ -64,6 +64,21 @@ func TestParseInstant(t *testing.T) {
 			t.Errorf("parseInstant(%q): got %v, %v, want %s", text, got, err, want)
 		}
 	}
+	newYork, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{ // jobs run at these instants, too
+		"2027-03-14 02:30": "2027-03-14T07:30:00Z", // the clock jumps over it
+		"2027-11-07 01:30": "2027-11-07T05:30:00Z", // the clock shows it twice
+	} {
+		if got, err := parseInstant(text, noon, newYork); err != nil || stamp(got) != want {
+			t.Errorf("parseInstant(%q): got %v, %v, want %s", text, got, err, want)
+		}
+	}
+	if got, err := parseInstant("2027-10-31 02:30", noon, berlin); err != nil || stamp(got) != "2027-10-31T00:30:00Z" {
+		t.Errorf("got %v, %v", got, err)
+	}
 	for _, text := range []string{"", "ago", " ago", "2 hours ago", "-2h ago", "in", "tomorrow", "2026-13-01", "12:00"} {
 		if got, err := parseInstant(text, noon, berlin); err == nil {
 			t.Errorf("parseInstant(%q): got %v, want an error", text, got)

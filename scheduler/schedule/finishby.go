@@ -40,8 +40,11 @@ func (f FinishBy) Of(slot time.Time) time.Time {
 	}
 	year, month, day := slot.In(f.zone).Date()
 	for n := 0; ; n++ {
-		if at := time.Date(year, month, day+n, f.hour, f.minute, 0, 0, f.zone); at.After(slot) {
-			return at.UTC()
+		first, last := Wall(time.Date(year, month, day+n, f.hour, f.minute, 0, 0, time.UTC), f.zone)
+		for _, at := range []time.Time{first, last} {
+			if at.After(slot) {
+				return at.UTC()
+			}
 		}
 	}
 }

@@ -14,8 +14,13 @@ func TestFinishBy(t *testing.T) {
 		{"06:00", "Europe/Berlin", "2026-11-25T05:00:00Z", "2026-11-26T05:00:00Z"},
 		{"06:00 America/New_York", "Europe/Berlin", "2026-11-25T05:00:00Z", "2026-11-25T11:00:00Z"},
 		{"06:00", "", "2026-11-25T05:00:00Z", "2026-11-25T06:00:00Z"},
-		{"02:30", "Europe/Berlin", "2026-03-28T23:00:00Z", "2026-03-29T01:30:00Z"}, // the clock jumps from 02:00 to 03:00
-		{"00:00", "Pacific/Apia", "2011-12-29T20:00:00Z", "2011-12-30T10:00:00Z"},  // the zone had no 30 December
+		{"02:30", "Europe/Berlin", "2026-03-28T23:00:00Z", "2026-03-29T01:30:00Z"},    // the clock jumps from 02:00 to 03:00
+		{"02:30", "America/New_York", "2027-03-14T05:00:00Z", "2027-03-14T07:30:00Z"}, // the same, west of UTC
+		{"02:30", "America/New_York", "2027-03-14T06:45:00Z", "2027-03-14T07:30:00Z"},
+		{"02:30", "Europe/Berlin", "2027-10-30T23:00:00Z", "2027-10-31T00:30:00Z"}, // the clock shows 02:30 twice
+		{"02:30", "Europe/Berlin", "2027-10-31T01:10:00Z", "2027-10-31T01:30:00Z"},
+		{"01:30", "America/New_York", "2027-11-07T06:10:00Z", "2027-11-07T06:30:00Z"},
+		{"00:00", "Pacific/Apia", "2011-12-29T20:00:00Z", "2011-12-30T10:00:00Z"}, // the zone had no 30 December
 	} {
 		f, err := schedule.ParseFinishBy(tc.text, tc.zone)
 		if err != nil {

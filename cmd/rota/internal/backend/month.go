@@ -50,7 +50,7 @@ func (b *Backend) Month(_ context.Context, name string, year int, month time.Mon
 		v.Days[i].Counts = counts[v.Days[i].Date]
 	}
 	if when != nil {
-		from, until := time.Date(year, month, 1, 0, 0, 0, 0, zone), time.Date(year, month+1, 1, 0, 0, 0, 0, zone)
+		from, until := midnight(year, month, 1, zone), midnight(year, month+1, 1, zone)
 		for _, note := range when.Notes(from.Add(-time.Millisecond), until, 0) {
 			if strings.HasPrefix(note, v.Month+"-") {
 				v.Notes = append(v.Notes, note)
@@ -67,7 +67,7 @@ func daysOf(when *schedule.Schedule, zone *time.Location, year int, month time.M
 		if noon.Month() != month {
 			return days
 		}
-		start, end := time.Date(year, month, date, 0, 0, 0, 0, zone), time.Date(year, month, date+1, 0, 0, 0, 0, zone)
+		start, end := midnight(year, month, date, zone), midnight(year, month, date+1, zone)
 		d := api.DayView{Date: noon.Format(time.DateOnly)}
 		if length := end.Sub(start); length != 24*time.Hour {
 			d.Hours = int(length / time.Hour)
@@ -84,4 +84,10 @@ func daysOf(when *schedule.Schedule, zone *time.Location, year int, month time.M
 		}
 		days = append(days, d)
 	}
+}
+
+// midnight returns the beginning of a day in zone, also if a change of the clock leaves out midnight or repeats it.
+func midnight(year int, month time.Month, date int, zone *time.Location) time.Time {
+	first, _ := schedule.Wall(time.Date(year, month, date, 0, 0, 0, 0, time.UTC), zone)
+	return first
 }
