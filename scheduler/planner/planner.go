@@ -20,6 +20,7 @@ type Planner struct {
 	leading    bool
 	term       int64         // the latest term of which a cursor is known
 	leadSince  time.Time     // no leader dispatched slots that were due before this time
+	now        time.Time     // of the latest Plan
 	seen       int64         // all changes up to this revision have been applied
 	feedLag    time.Duration // see SetFeedLag
 	unfinished bool          // the last Plan left work for the next one
@@ -91,6 +92,7 @@ func (p *Planner) SetFeedLag(lag time.Duration) { p.feedLag = lag }
 // Resolve. Call Plan again at Next, and after every Apply and Resolve.
 func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 	now = now.UTC().Round(0) // timers count by the wall clock
+	p.now = now
 	p.countDue(now)
 	p.expireUnreadable(now)
 	if !p.leading {

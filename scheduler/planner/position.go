@@ -60,7 +60,7 @@ func (p *Planner) nextUnpaused(j *jobState, after time.Time) (next, skippedTo ti
 func (p *Planner) position(j *jobState) position {
 	c, scheduled := j.cursor, j.scheduledAfter()
 	if !isKnown(c) {
-		after := job.Later(scheduled, j.lastSlot())
+		after := job.Later(scheduled, p.lastSlot(j))
 		if scheduled.IsZero() { // a record of an earlier build
 			after = job.Later(after, j.def.Since)
 		}
@@ -88,17 +88,22 @@ func (j *jobState) from(after time.Time, rev int64) position {
 func (j *jobState) scheduledAfter() time.Time { return policy.SlotsAfter(j.def, j.when) }
 
 // lastSlot returns the latest slot that has a run, for a cursor that is gone or was put back. It ignores runs that were armed
-// ahead or that ended before their slot, because earlier slots may still be undecided. The cursor passes a slot with a run in
-// any case.
-func (j *jobState) lastSlot() (last time.Time) {
+// ahead or that ended before their slot, because earlier slots may still be undecided. It also ignores slots in the future: their
+// runs are from a time when the clocks were ahead. The cursor passes a slot with a run in any case.
+func (p *Planner) lastSlot(j *jobState) (last time.Time) {
+	add := func(r *job.Run) {
+		if !r.Slot.After(p.now) {
+			last = job.Later(last, r.Slot)
+		}
+	}
 	for _, r := range j.live.order {
 		if r.Kind == job.KindScheduled && !r.Ahead {
-			last = job.Later(last, r.Slot)
+			add(r.Run)
 		}
 	}
 	for r := range j.ended.all {
 		if r.Kind == job.KindScheduled && !r.Ended().Before(r.Slot) {
-			last = job.Later(last, r.Slot)
+			add(r)
 		}
 	}
 	return last

@@ -52,7 +52,7 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 		return p.armSlot(j, s, now)
 	}
 	if s.due.Before(p.leadSince) { // the cursor may have been put back while this planner did not know it
-		if last := j.lastSlot(); last.After(s.after) {
+		if last := p.lastSlot(j); last.After(s.after) {
 			return &job.Decision{JobRev: j.def.Rev, Cursor: p.cursor(j, s.position, last)}
 		}
 	}

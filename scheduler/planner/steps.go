@@ -136,7 +136,7 @@ func (p *Planner) stepPosition(j *jobState) *job.Cursor {
 		at = *j.cursor
 	}
 	if !isKnown(j.cursor) {
-		at.After = j.lastSlot()
+		at.After = p.lastSlot(j)
 	}
 	if j.def != nil {
 		at.After = job.Later(at.After, j.scheduledAfter())
