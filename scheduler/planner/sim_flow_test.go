@@ -271,5 +271,5 @@ func (w *sim) resumeFlow() {
 		r.Due, r.Reason = job.WhenParentsEnd, job.ReasonParents
 	}
 	w.log("resume %s as %s", old.Name(), r.ID)
-	w.submitAll(r, w.graph().Resume(old, &r, w.store.run, func(string) int64 { return 1 }))
+	w.submitAll(r, w.graph().Resume(old, &r, w.store.run, func(string) bool { return false }, func(string) int64 { return 1 }))
 }

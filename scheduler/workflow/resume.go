@@ -1,6 +1,10 @@
 package workflow
 
-import "github.com/rota-scheduler/rota/scheduler/job"
+import (
+	"slices"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
 
 // Follow returns the parents of old for a run that repeats it: the same runs, with their ends.
 func Follow(old *job.Run) []job.Parent {
@@ -41,8 +45,11 @@ func Unfit(old *job.Run) string {
 // Resume returns the records of the steps that run again together with r, which repeats the failed run old. They have the id of r.
 // These are the steps behind old that did not succeed, or have no run yet. If old itself repeats a run, a step that has no run with
 // the id of old may have succeeded with that of the earlier run. A step that succeeded does not run again: steps that follow it
-// follow its run. run returns the record of a name, nil if there is none.
-func (g Graph) Resume(old, r *job.Run, run func(name string) *job.Run, generation func(name string) int64) (steps []job.Run) {
+// follow its run. The same holds for a step that is not decided yet, unless the end of a parent rules it out. run returns the
+// record of a name, nil if there is none. open reports whether a step without a record gets one in the slot of old.
+func (g Graph) Resume(
+	old, r *job.Run, run func(name string) *job.Run, open func(name string) bool, generation func(name string) int64,
+) (steps []job.Run) {
 	ids := lineage(old, run)
 	latest := func(name string) *job.Run {
 		for _, id := range ids {
@@ -52,9 +59,22 @@ func (g Graph) Resume(old, r *job.Run, run func(name string) *job.Run, generatio
 		}
 		return nil
 	}
-	again := map[string]bool{old.Job: true}
+	again, skips := map[string]bool{old.Job: true}, map[string]bool{} // skips: not decided yet, and ruled out
+	ruledOut := func(a job.After) bool {
+		switch parent := latest(a.Job); {
+		case parent != nil && parent.State.Terminal():
+			return !a.When.Met(parent.State) || SlotSkipped(parent)
+		default:
+			return skips[a.Job] && !a.When.Met(job.Skipped)
+		}
+	}
 	for _, name := range g.Behind(old.Job) {
 		before := latest(name)
+		if before == nil && open(name) || before != nil && before.AwaitsParents() {
+			if skips[name] = slices.ContainsFunc(g.parents[name], ruledOut); !skips[name] {
+				continue
+			}
+		}
 		reached := false // through a step that runs again
 		for _, a := range g.parents[name] {
 			reached = reached || again[a.Job]

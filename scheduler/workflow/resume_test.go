@@ -31,7 +31,7 @@ func TestASecondResumeRepeatsNoSuccess(t *testing.T) {
 
 	again := job.Run{Job: "left", ID: "z", Kind: job.KindRetry, RetryOf: "left/y"}
 	var got []string
-	for _, r := range g.Resume(old, &again, func(name string) *job.Run { return runs[name] }, func(string) int64 { return 1 }) {
+	for _, r := range g.Resume(old, &again, in(runs), never, generation1) {
 		var after []string
 		for _, p := range r.After {
 			after = append(after, p.Job+"/"+p.RunID(&r))
@@ -45,7 +45,7 @@ func TestASecondResumeRepeatsNoSuccess(t *testing.T) {
 	}
 
 	put("left", "y", "left/y", job.Failed) // a cycle, which somebody wrote into the store by hand
-	g.Resume(runs["left/y"], &again, func(name string) *job.Run { return runs[name] }, func(string) int64 { return 1 })
+	g.Resume(runs["left/y"], &again, in(runs), never, generation1)
 }
 
 // TestUnfit checks from which runs a workflow can be resumed. A step that was skipped for a reason of its own is what the steps behind
@@ -70,4 +70,46 @@ func TestUnfit(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
+}
+
+func never(string) bool { return false }
+
+// TestAStepThatWillRunIsNotResumed resumes a workflow before the leader has decided the steps behind the failed run, as during a
+// change of leader. A step runs again only if an end rules it out.
+func TestAStepThatWillRunIsNotResumed(t *testing.T) {
+	g := workflow.Of(specs("load: ; other: ; tell: load?done; join: load other; clean: join?done; both: tell join; end: tell other"))
+	for kind, records := range map[string]bool{"of a slot": false, "started by a person": true} {
+		t.Run(kind, func(t *testing.T) {
+			runs := map[string]*job.Run{}
+			put := func(name string, s job.State) {
+				r := &job.Run{Job: name, ID: "x", State: s}
+				if s == job.Pending {
+					r.Due, r.After = job.WhenParentsEnd, []job.Parent{{Job: "load"}}
+				}
+				runs[r.Name()] = r
+			}
+			put("load", job.Failed)
+			put("other", job.Running)
+			if records {
+				for _, name := range g.Behind("load") {
+					put(name, job.Pending)
+				}
+			}
+			again := job.Run{Job: "load", ID: "y", Kind: job.KindRetry, RetryOf: "load/x"}
+			open := func(string) bool { return !records }
+			var got []string
+			for _, r := range g.Resume(runs["load/x"], &again, in(runs), open, generation1) {
+				got = append(got, r.Name())
+			}
+			if want := []string{"join/y", "both/y"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func generation1(string) int64 { return 1 }
+
+func in(runs map[string]*job.Run) func(string) *job.Run {
+	return func(name string) *job.Run { return runs[name] }
 }

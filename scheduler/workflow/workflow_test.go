@@ -70,7 +70,7 @@ func TestOnlyWhatDidNotRunIsResumed(t *testing.T) {
 	}
 	again := job.Run{Job: "left", ID: "y", Kind: job.KindRetry, RetryOf: "left/x"}
 	var got []string
-	for _, r := range g.Resume(runs["left/x"], &again, func(name string) *job.Run { return runs[name] }, func(string) int64 { return 1 }) {
+	for _, r := range g.Resume(runs["left/x"], &again, in(runs), never, generation1) {
 		var after []string
 		for _, p := range r.After {
 			after = append(after, p.Job+"/"+p.RunID(&r))

@@ -176,7 +176,7 @@ func (c *caller) resume(ctx context.Context, d dice) error {
 			return &step
 		}
 		return nil
-	}, generation), workflowResumed)
+	}, func(string) bool { return false }, generation), workflowResumed)
 }
 
 // backfill orders a backfill, or sometimes stops one.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/proxy"
 )
 
 // TestAWorkflowIsNotResumedWithoutItsHistory resumes a workflow whose last step succeeded, and whose run is out of history since. The
@@ -72,4 +73,42 @@ func TestAStepThatWasCanceledWaitsAgain(t *testing.T) {
 		v, err := r.Run(t.Context(), again.Name())
 		return err == nil && v.State == job.Succeeded
 	})
+}
+
+// TestAReplicaThatIsBehindResumesNothing resumes a workflow through a replica whose watch is dead. It knows neither the end of the
+// workflow nor that a step has succeeded.
+func TestAReplicaThatIsBehindResumesNothing(t *testing.T) {
+	t.Parallel()
+	endpoint := etcd(t)
+	relay := proxy.NewRelay(t, endpoint)
+	leader := start(t, Config{Settings: outside(t, "q1", endpoint), Version: version})
+	leader.lead(t)
+	set := outside(t, "q2", relay.Endpoint())
+	set.Worker.Enabled = false
+	behind := start(t, Config{Settings: set, Version: version})
+	leader.define(t, map[string]job.Spec{"extract": {Shell: "false"}})
+	leader.define(t, map[string]job.Spec{"tell": {Shell: "true", After: []job.After{{Job: "extract", When: job.WhenDone}}}})
+	eventually(t, "the other replica knows the workflow", func() bool {
+		_, err := behind.Job(t.Context(), "tell")
+		return err == nil
+	})
+	if relay.KillWatches() == 0 {
+		t.Fatal("there is no watch")
+	}
+	first, _, err := leader.Submit(t.Context(), "extract", api.RunRequest{Workflow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the step has succeeded", func() bool {
+		v, err := leader.Run(t.Context(), "tell/"+first.ID)
+		return err == nil && v.State == job.Succeeded
+	})
+	again, err := behind.Resume(t.Context(), "extract/"+first.ID)
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	if v, err := leader.Run(t.Context(), "tell/"+again.ID); err == nil {
+		t.Errorf("a step that has succeeded runs again: %s", v.Name())
+	}
 }

@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -84,4 +85,19 @@ func (b *Backend) shown(ctx context.Context, rev int64) {
 	waiting, cancel := context.WithTimeout(ctx, shownTimeout)
 	defer cancel()
 	_ = b.mirror.WaitFor(waiting, rev)
+}
+
+// caughtUp waits until the mirror has everything that is in the store now. After shownTimeout it returns an error. Clients then try
+// again.
+func (b *Backend) caughtUp(ctx context.Context) error {
+	rev, err := b.store.Revision(ctx)
+	if err != nil {
+		return storeError(err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, shownTimeout)
+	defer cancel()
+	if b.mirror.WaitFor(waiting, rev) != nil {
+		return fmt.Errorf("the watch of the store is behind: %w", api.ErrUnavailable)
+	}
+	return nil
 }

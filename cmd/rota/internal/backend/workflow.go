@@ -111,11 +111,14 @@ func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, erro
 		return nil, &api.Refusal{Reason: fmt.Sprintf(
 			"the workflow cannot be resumed from run %s: %s; `rota graph %s --slot %s` shows all", old.Name(), unfit, old.Job, old.ID)}
 	}
-	b.shown(ctx, old.Rev) // the mirror has the runs that ended before old
+	if err := b.caughtUp(ctx); err != nil { // in an older view, a step that has succeeded would seem to be missing
+		return nil, err
+	}
+	open := func(step string) bool { return b.awaitsSlot(old, step) }
 	steps := workflow.Of(b.specs()).Resume(old, r, func(name string) *job.Run {
 		step, _ := b.mirror.Run(name)
 		return step
-	}, b.generation)
+	}, open, b.generation)
 	for i := range steps {
 		if name := steps[i].Job; steps[i].RetryOf == "" && b.hadStep(old, name) {
 			return nil, &api.Refusal{Reason: fmt.Sprintf(
@@ -128,9 +131,20 @@ func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, erro
 
 // hadStep reports whether a step behind r, which ran in a slot, had a run in this slot. The history may have removed it.
 func (b *Backend) hadStep(r *job.Run, step string) bool {
-	j, known := b.mirror.Job(step)
 	at, _ := b.mirror.Cursor(step)
-	return known && r.Kind == job.KindScheduled && at.Passed(r.Slot) && r.Slot.After(policy.SlotsAfter(j, nil))
+	return at.Passed(r.Slot) && b.hasSlot(r, step)
+}
+
+// awaitsSlot reports whether the leader has not decided yet about a step behind r, which ran in a slot.
+func (b *Backend) awaitsSlot(r *job.Run, step string) bool {
+	at, _ := b.mirror.Cursor(step)
+	return !at.Passed(r.Slot) && b.hasSlot(r, step)
+}
+
+// hasSlot reports whether a step behind r, which ran in a slot, has this slot too. A step has no slots before its creation.
+func (b *Backend) hasSlot(r *job.Run, step string) bool {
+	j, known := b.mirror.Job(step)
+	return known && r.Kind == job.KindScheduled && r.Slot.After(policy.SlotsAfter(j, nil))
 }
 
 func atMost(r *job.Run, steps []job.Run) ([]job.Run, error) {
