@@ -75,9 +75,9 @@ func TestAStepThatWasCanceledWaitsAgain(t *testing.T) {
 	})
 }
 
-// TestAReplicaThatIsBehindResumesNothing resumes a workflow through a replica whose watch is dead. It knows neither the end of the
-// workflow nor that a step has succeeded.
-func TestAReplicaThatIsBehindResumesNothing(t *testing.T) {
+// TestAReplicaThatIsBehindStartsNoWorkflow starts and resumes a workflow through a replica whose watch is dead. It knows neither a
+// new step nor that another one has succeeded.
+func TestAReplicaThatIsBehindStartsNoWorkflow(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
 	relay := proxy.NewRelay(t, endpoint)
@@ -98,6 +98,12 @@ func TestAReplicaThatIsBehindResumesNothing(t *testing.T) {
 	first, _, err := leader.Submit(t.Context(), "extract", api.RunRequest{Workflow: true})
 	if err != nil {
 		t.Fatal(err)
+	}
+	leader.define(t, map[string]job.Spec{"new": {Shell: "true", After: []job.After{{Job: "extract", When: job.WhenDone}}}})
+	if v, _, err := behind.Submit(t.Context(), "extract", api.RunRequest{Workflow: true}); err == nil {
+		if _, err := leader.Run(t.Context(), "new/"+v.ID); err != nil {
+			t.Errorf("a workflow starts without its new step: %v", err)
+		}
 	}
 	eventually(t, "the step has succeeded", func() bool {
 		v, err := leader.Run(t.Context(), "tell/"+first.ID)

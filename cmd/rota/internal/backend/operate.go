@@ -70,6 +70,9 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 	var behind []job.Run
 	var err error
 	if s.Workflow {
+		if err := b.caughtUp(ctx); err != nil { // in an older view, a new step would be missing, and would never run
+			return api.RunView{}, false, err
+		}
 		if behind, err = b.stepsOf(&r); err != nil {
 			return api.RunView{}, false, err
 		}
