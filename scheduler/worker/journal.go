@@ -51,14 +51,13 @@ const (
 	newJournalSize = 4 * journalPage
 )
 
-// OpenJournal opens or creates the journal in the file path. The caller must close it.
+// OpenJournal opens or creates the journal in the file path. The caller must close it. The error is ErrDamaged if no later process
+// can open this file either.
 func OpenJournal(path string) (*Journal, error) {
 	if err := removeIncomplete(path); err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
-	db, err := bolt.Open(path, 0o600, &bolt.Options{
-		Timeout: journalLockTimeout, FreelistType: bolt.FreelistMapType, PageSize: journalPage,
-	})
+	db, err := openIntact(path)
 	if err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}

@@ -30,7 +30,7 @@ var libraryRules = map[string]rule{
 		own: []string{"scheduler/job", "scheduler/keyed", "scheduler/policy",
 			"scheduler/executor", "scheduler/executor/output", "scheduler/executor/procs"},
 		// bbolt is the file of the journal on this machine. It does not contact etcd, although the module's name says so.
-		external: []string{"github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "go.etcd.io/bbolt"},
+		external: []string{"github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "go.etcd.io/bbolt", "go.etcd.io/bbolt/errors"},
 	},
 	"scheduler/target":             {}, // services import it: it has no dependencies
 	"scheduler/executor":           {own: []string{"scheduler/job"}},

@@ -64,7 +64,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	if err := cfg.Validate(); err != nil {
 		return failure.Config(err)
 	}
-	journal, err := worker.OpenJournal(filepath.Join(n.set.Node.DataDir, "journal.db"))
+	journal, err := n.openJournal()
 	if err != nil {
 		return failure.Place(err)
 	}
@@ -73,6 +73,21 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	n.worker = worker.New(cfg, n.store, presence.Sessions{Store: n.store}, exec, journal, n.log.Named("worker"))
 	background("work", n.work)
 	return nil
+}
+
+// openJournal opens the worker's journal. It sets a damaged one aside: otherwise this node would end at each start.
+func (n *Node) openJournal() (*worker.Journal, error) {
+	path := filepath.Join(n.set.Node.DataDir, "journal.db")
+	journal, err := worker.OpenJournal(path)
+	if !errors.Is(err, worker.ErrDamaged) {
+		return journal, err
+	}
+	to, moved := worker.SetAside(path, n.now())
+	if moved != nil {
+		return nil, errors.Join(err, moved)
+	}
+	n.log.Error("the journal is damaged and was set aside, and its outcomes are lost", "file", to, "err", err)
+	return worker.OpenJournal(path)
 }
 
 // work runs the worker, and the upload of its output.

@@ -1,0 +1,67 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// ErrDamaged is returned by OpenJournal if the file was truncated or overwritten. No later process can open it either.
+var ErrDamaged = errors.New("the file is damaged")
+
+// openIntact opens the database in a file and reads all of it. Otherwise damage would end the process later, at each start again.
+func openIntact(path string) (db *bolt.DB, err error) {
+	err = findDamage(func() (err error) {
+		db, err = bolt.Open(path, 0o600, &bolt.Options{
+			Timeout: journalLockTimeout, FreelistType: bolt.FreelistMapType, PageSize: journalPage,
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := findDamage(func() error { return db.View(readAll) }); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// findDamage calls do, and returns ErrDamaged if bbolt finds damage: it panics then, or accesses memory beyond the end of the file.
+func findDamage(do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("%w: %v", ErrDamaged, why)
+		}
+	}()
+	if err = do(); errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrChecksum) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}
+
+// readAll reads each byte of each entry.
+func readAll(tx *bolt.Tx) error {
+	return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+		return b.ForEach(func(key, value []byte) error {
+			_ = crc32.ChecksumIEEE(key) + crc32.ChecksumIEEE(value)
+			return nil
+		})
+	})
+}
+
+// SetAside renames a damaged journal, so that OpenJournal makes a new one. It returns the new name. The outcomes in the file are
+// lost, as on a lost disk. Nobody reads the file again.
+func SetAside(path string, now time.Time) (to string, err error) {
+	to = path + ".damaged-" + now.UTC().Format("20060102T150405.000")
+	if err := os.Rename(path, to); err != nil {
+		return "", fmt.Errorf("set the journal aside: %w", err)
+	}
+	return to, nil
+}

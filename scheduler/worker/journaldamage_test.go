@@ -1,0 +1,73 @@
+package worker
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestADamagedJournalIsSetAside damages the file in the ways of a broken disk, or of a copy that is not complete. A new journal
+// takes its place.
+func TestADamagedJournalIsSetAside(t *testing.T) {
+	overwrite := func(path string, from, pages int, fill func([]byte)) error {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		b := make([]byte, pages*journalPage)
+		fill(b)
+		_, err = f.WriteAt(b, int64(from*journalPage))
+		return errors.Join(err, f.Close())
+	}
+	zeros := func([]byte) {}
+	noise := func(b []byte) {
+		random := rand.NewChaCha8([32]byte{})
+		_, _ = random.Read(b)
+	}
+	damages := map[string]func(path string) error{
+		"both heads lost": func(path string) error { return overwrite(path, 0, 2, zeros) },
+		"zeros":           func(path string) error { return overwrite(path, 4, 8, zeros) },
+		"noise":           func(path string) error { return overwrite(path, 4, 8, noise) },
+	}
+	for _, pages := range []int{4, 5, 9, 20, 40} {
+		damages[strconv.Itoa(pages)+" pages left"] = func(path string) error { return os.Truncate(path, int64(pages*journalPage)) }
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			j := openJournal(t, path)
+			for n := range 100 {
+				b, err := j.enqueue(change{key: strconv.Itoa(n), value: make([]byte, journalPage/2)}, n == 99)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n == 99 && b.wait() != nil {
+					t.Fatal(b.wait())
+				}
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(path); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := OpenJournal(path); !errors.Is(err, ErrDamaged) {
+				t.Fatalf("got %v, want ErrDamaged", err)
+			}
+			to, err := SetAside(path, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Error(err)
+			}
+			if got, unreadable := openJournal(t, path).load(); len(got)+len(unreadable) > 0 {
+				t.Errorf("the new journal has %d outcomes, and %v", len(got), unreadable)
+			}
+		})
+	}
+}
