@@ -18,9 +18,9 @@ func (s *Scheduler) lead(run context.Context, r leadRequest) error {
 	defer end(nil)
 	defer context.AfterFunc(run, func() { end(errStopped) })()
 
+	_ = s.checkClock(s.now()) // this term begins by the present time
 	s.applyFeed()
 	began := s.now()
-	clocks := readClocks(began)
 	s.planner.Lead(began)
 	s.log.Info("leading", "term", r.term.Rev)
 	defer func() {
@@ -36,7 +36,7 @@ func (s *Scheduler) lead(run context.Context, r leadRequest) error {
 	var refused refusals
 	for done := ctx.Done(); ; {
 		now := s.now()
-		if err := clocks.check(now); err != nil {
+		if err := s.checkClock(now); err != nil {
 			end(err)
 		}
 		for _, a := range in.take() {
@@ -154,14 +154,25 @@ type clocks struct{ wall, mono time.Time }
 
 func readClocks(now time.Time) clocks { return clocks{wall: now.Round(0), mono: time.Now()} }
 
-// check returns election.ErrClockJumped if the wall clock was set since the last check. now is the present time of that clock.
-func (c *clocks) check(now time.Time) error {
+// jump returns by how much the wall clock was set since the last call; 0 if it was not. now is the present time of that clock.
+func (c *clocks) jump(now time.Time) time.Duration {
 	next := readClocks(now)
 	elapsed := next.mono.Sub(c.mono)
 	jump := next.wall.Sub(c.wall) - elapsed
 	*c = next
 	if jump.Abs() <= maxJump+elapsed/maxDrift {
+		return 0
+	}
+	return jump
+}
+
+// checkClock returns election.ErrClockJumped if the wall clock, which shows now, was set since the last check. The planner knows it
+// then.
+func (s *Scheduler) checkClock(now time.Time) error {
+	jump := s.clocks.jump(now)
+	if jump == 0 {
 		return nil
 	}
+	s.planner.ClockSet(jump, now)
 	return fmt.Errorf("%w: wall clock set by %v", election.ErrClockJumped, jump)
 }

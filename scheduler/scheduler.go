@@ -42,6 +42,7 @@ type Observer interface {
 type Scheduler struct {
 	planner *planner.Planner // owned by Run
 	fed     bool             // owned by Run: the planner has received changes
+	clocks  clocks           // owned by Run: at the last check
 	store   Store
 	feed    Feed
 	observe Observer
@@ -121,7 +122,9 @@ var errStopped = errors.New("scheduler stopped")
 // Run feeds the planner until ctx ends, and returns the cause. If a Lead is under way then, it ends too.
 func (s *Scheduler) Run(ctx context.Context) error {
 	defer close(s.stopped)
+	s.clocks = readClocks(s.now())
 	for {
+		_ = s.checkClock(s.now())
 		s.applyFeed()
 		s.planner.Plan(s.now(), planBatch) // decides nothing, but keeps the follower's timers up to date
 		select {

@@ -3,6 +3,8 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,6 +113,49 @@ func TestLeaderWhoseClockWasSetDecidesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A run has just begun when the clock is set, as on a machine without a battery. It is not overdue, in this term or the next, and
+// neither on a replica that did not lead.
+func TestARunIsNotOverdueBecauseTheClockWasSet(t *testing.T) {
+	for _, by := range []time.Duration{8 * time.Hour, -8 * time.Hour} {
+		for _, led := range []bool{true, false} {
+			t.Run(fmt.Sprintf("set by %v, led %t", by, led), func(t *testing.T) {
+				run(t, func(t *testing.T, r *rig) { setClockDuringARun(t, r, by, led) })
+			})
+		}
+	}
+}
+
+func setClockDuringARun(t *testing.T, r *rig, by time.Duration, led bool) {
+	now := time.Now().UTC()
+	r.feed.add(job.Change{Kind: job.RecordRun, Name: job.AdHoc + "/x", Rev: 151, Value: &job.Run{
+		Job: job.AdHoc, ID: "x", Kind: job.KindManual, Slot: now, Due: now, Armed: now, State: job.Running, Attempt: 1, Worker: "w",
+		Session: "s", Token: 150, Started: now, Bound: job.Duration(10 * time.Minute), Rev: 151, Spec: &job.Spec{Command: []string{"true"}},
+	}})
+	synctest.Wait()
+	if led {
+		_, ended := r.lead(7)
+		defer func() { <-ended }()
+	}
+	time.Sleep(90 * time.Second)
+	r.ahead.Store(int64(by))
+	r.feed.add(job.Change{Kind: job.RecordGate, Rev: 200, Value: &job.Gate{Rev: 200}}) // wakes the loop
+	synctest.Wait()
+	end, ended := r.lead(8)
+	stopped := func() bool {
+		return slices.ContainsFunc(r.store.commits(), func(c commit) bool { return c.decision.Stop })
+	}
+	time.Sleep(9 * time.Minute)
+	if stopped() {
+		t.Error("the run is stopped before its timeout")
+	}
+	time.Sleep(10 * time.Minute)
+	if !stopped() {
+		t.Error("the run is never stopped")
+	}
+	end(errOver)
+	<-ended
 }
 
 // The time of a slewed clock is correct, so the term continues.
