@@ -24,9 +24,10 @@ const (
 	// readBody is how many bytes of a response are read. A response may report the progress of work, and the work would end with
 	// the connection. A longer response counts as endless.
 	readBody = 64 << 20
-	// idleTimeout is how long an unused connection is kept. Servers close unused connections after five seconds or more,
-	// and a request on a connection that the server is closing fails.
-	idleTimeout = 2 * time.Second
+	// idleTimeout is how long an unused connection is kept. A request on a connection that the server is closing fails, and the
+	// server has not seen it. Some servers close unused connections after one or two seconds. A job with that period would meet
+	// this moment again and again.
+	idleTimeout = 500 * time.Millisecond
 )
 
 // Config configures an Executor. The zero value is valid.

@@ -141,6 +141,26 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
+// Servers that close unused connections after two seconds are common. The worker closes them first.
+func TestUnusedConnectionsAreClosedSoon(t *testing.T) {
+	idle, closed := make(chan time.Time, 1), make(chan time.Time, 1)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		switch s {
+		case http.StateIdle:
+			idle <- time.Now()
+		case http.StateClosed:
+			closed <- time.Now()
+		}
+	}
+	srv.Start()
+	t.Cleanup(srv.Close)
+	newExecutor(t).Execute(t.Context(), request(job.HTTP{URL: srv.URL}, io.Discard))
+	if unused := (<-closed).Sub(<-idle); unused > 1500*time.Millisecond {
+		t.Errorf("an unused connection was closed after %v", unused)
+	}
+}
+
 func TestBrokenConnections(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
