@@ -1,7 +1,6 @@
 package store
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -15,37 +14,6 @@ type counters struct {
 
 // ordersCurrent records that Orders had delivered everything at an instant.
 func (c *counters) ordersCurrent(at time.Time) { c.orders.Store(&at) }
-
-// reached is the highest revision in the answers of one etcd cluster: the first one that answered, or the one given to reset.
-type reached struct {
-	mu      sync.Mutex
-	cluster uint64 // guarded by mu; 0: none has answered
-	rev     int64  // guarded by mu
-}
-
-// raise adds the revision of an answer from a cluster.
-func (r *reached) raise(cluster uint64, rev int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cluster == 0 {
-		r.cluster = cluster
-	}
-	if cluster == r.cluster {
-		r.rev = max(r.rev, rev)
-	}
-}
-
-func (r *reached) reset(cluster uint64, rev int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.cluster, r.rev = cluster, rev
-}
-
-func (r *reached) get() int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.rev
-}
 
 // Counts holds the numbers of operations of a store since its process started.
 type Counts struct {

@@ -145,6 +145,9 @@ func (s *Store) Accept(ctx context.Context, known Observation, at time.Time, by 
 // Reached returns the highest revision that etcd has answered with. Later observations of the same store are not below it.
 func (s *Store) Reached() int64 { return s.count.reached.get() }
 
+// WentBack returns the revision at which etcd was found to be restored since this process uses it; 0 if it was not.
+func (s *Store) WentBack() int64 { return s.count.reached.wentBack() }
+
 // ResetReached makes Reached count from seen, after this store has been accepted in place of another.
 func (s *Store) ResetReached(seen Observation) {
 	cluster, _ := strconv.ParseUint(seen.Cluster, 16, 64) // observe wrote it

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -46,8 +47,11 @@ func (s *Store) followOnce(ctx context.Context, prefix string, f follower) error
 	began := time.Now()
 	f.begin()
 	rev, err := s.pages(clientv3.WithRequireLeader(ctx), prefix, f.page)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case s.count.reached.wentBack() != 0:
+		return fmt.Errorf("list %s: %w", prefix, errWentBack)
 	}
 	f.reset(rev)
 	f.current(began)

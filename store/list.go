@@ -38,13 +38,16 @@ func (s *Store) list(ctx context.Context, prefix string) (kvs []*mvccpb.KeyValue
 
 // pages is list, page by page. It reads the next page while take handles one.
 func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccpb.KeyValue)) (rev int64, err error) {
-	l := newListing(prefix)
+	l, sent := newListing(prefix), s.count.reached.mark()
 	for next := s.readPage(ctx, l); ; {
 		p := <-next
 		if p.err != nil {
 			return 0, fmt.Errorf("list %s: %w", prefix, p.err)
 		}
 		s.recordContact()
+		if !s.count.reached.answered(p.resp.Header, sent) {
+			return 0, fmt.Errorf("list %s: %w", prefix, errWentBack)
+		}
 		more := l.advance(p.resp)
 		if more {
 			next = s.readPage(ctx, l)
@@ -159,10 +162,12 @@ func (p *pageSize) after(kvs []*mvccpb.KeyValue) {
 
 // Revision asks etcd's majority for the present revision.
 func (s *Store) Revision(ctx context.Context) (int64, error) {
+	sent := s.count.reached.mark()
 	resp, err := s.ask(ctx, tryTimeout, s.keys.record(KindGate, ""), clientv3.WithCountOnly())
 	if err != nil {
 		return 0, fmt.Errorf("ask for the revision: %w", err)
 	}
 	s.recordContact()
+	s.count.reached.answered(resp.Header, sent)
 	return resp.Header.Revision, nil
 }

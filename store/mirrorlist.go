@@ -29,9 +29,12 @@ func (m *Mirror) listed(kv *mvccpb.KeyValue) keyState {
 	m.mu.RLock()
 	known, ok := m.records[k.kind][k.name]
 	m.mu.RUnlock()
-	if ok && known.rev == kv.ModRevision {
+	switch {
+	case ok && known.rev == kv.ModRevision:
 		k.deleted, k.record = false, known
 		return k
+	case ok && known.rev > kv.ModRevision:
+		m.store.count.reached.fell(kv.ModRevision)
 	}
 	return m.decode(kv)
 }

@@ -79,6 +79,9 @@ func (s *Store) read(w *stream, c consumer) error {
 			if err := resp.Err(); err != nil {
 				return fmt.Errorf("watch %s: %w", w.prefix, err)
 			}
+			if s.count.reached.wentBack() != 0 {
+				return fmt.Errorf("watch %s: %w", w.prefix, errWentBack)
+			}
 			s.tries.observeTerm(resp.Header.RaftTerm)
 			before := dog.reached
 			if dog.observe(&resp, time.Now()); dog.reached > before || len(resp.Events) > 0 {

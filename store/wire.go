@@ -34,13 +34,14 @@ func (s *Store) txn(ctx context.Context, guards []*pb.Compare, then []*pb.Reques
 
 // txnElse is txn with operations for the case that a guard fails.
 func (s *Store) txnElse(ctx context.Context, guards []*pb.Compare, then, otherwise []*pb.RequestOp) (*pb.TxnResponse, error) {
+	sent := s.count.reached.mark()
 	resp, err := s.kv.Txn(ctx, &pb.TxnRequest{Compare: guards, Success: then, Failure: otherwise}, callOptions...)
 	if err != nil {
 		return nil, clientv3.ContextError(ctx, err)
 	}
 	s.recordContact()
 	s.tries.observeTerm(resp.Header.RaftTerm)
-	s.count.reached.raise(resp.Header.ClusterId, resp.Header.Revision)
+	s.count.reached.answered(resp.Header, sent)
 	return resp, nil
 }
 

@@ -265,3 +265,24 @@ func TestAStoreThatLostItsLastWritesEndsARunningProcess(t *testing.T) {
 	_ = r.end()
 	launch(t, replica).waits(t, putBack)
 }
+
+// TestARestoredStoreIsKnownByOneAnswer has a process get one answer of a store that was set back. The store has a higher revision
+// again before the process looks at it. The process ends, and delivers nothing of the store to its parts meanwhile.
+func TestARestoredStoreIsKnownByOneAnswer(t *testing.T) {
+	t.Parallel()
+	e := newRestorable(t)
+	r := start(t, Config{Settings: outside(t, "q1", e.endpoint), Version: version})
+	r.lead(t)
+	s, seen := r.node.store, r.node.memory.Last()
+	seen.Revision = s.Reached() + 1000
+	s.ResetReached(seen) // as if it had got answers with this revision before the store was set back
+	if _, err := s.Revision(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e.outgrow(seen.Revision)
+	before, _ := r.node.mirror.Current()
+	r.stopped(t, putBack)
+	if now, _ := r.node.mirror.Current(); now != before {
+		t.Errorf("the mirror has gone on from revision %d to %d", before, now)
+	}
+}

@@ -19,6 +19,7 @@ type Store interface {
 	Accept(ctx context.Context, known store.Observation, now time.Time, by string) (store.Observation, error)
 	ResetReached(seen store.Observation)
 	Reached() int64
+	WentBack() int64
 }
 
 // Gatekeeper decides whether this process may use the store.
@@ -100,6 +101,9 @@ func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 			continue // other parts of the process report this error
 		}
 		same := seen
+		if at := g.store.WentBack(); at != 0 { // its revision may have risen again
+			same.Revision = min(same.Revision, at)
+		}
 		same.Era = known.Era // only Admit may accept a new era: this process still uses the store of the old one
 		if err := same.After(known); err != nil {
 			if restored, ok := errors.AsType[*store.RestoredError](err); ok {
