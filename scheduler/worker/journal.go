@@ -192,7 +192,7 @@ func (j *Journal) remove(r *report) {
 	}
 }
 
-// load returns the reports in the journal, and an error for each entry that cannot be read to its end. Such entries stay in the file.
+// load returns the reports in the journal, and an error for each entry that cannot be read to its end. Such entries stay there.
 func (j *Journal) load() (reports []*report, unreadable []error) {
 	err := j.db.View(func(tx *bolt.Tx) error {
 		return tx.Bucket(outcomesBucket).ForEach(func(key, value []byte) error {
