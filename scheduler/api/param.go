@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -86,6 +87,9 @@ func idempotencyKey(header, field string) (string, error) {
 	for _, c := range key {
 		if c < ' ' || c == 0x7f {
 			return "", invalid("body.key", "holds a control character")
+		}
+		if c == utf8.RuneError { // stored as JSON, all such bytes become one character, so different keys would become one
+			return "", invalid("body.key", "is not UTF-8 text")
 		}
 	}
 	return key, nil

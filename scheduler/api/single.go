@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 )
 
 // singles are the headers of which rota reads one value. If a request had two, a proxy or a log could read the other one. Package
@@ -39,13 +40,20 @@ type readBody struct {
 func (readBody) Close() error { return nil }
 
 // singleFields refuses a body in which an object has a field twice. Package json would take the last one without a word. The
-// editor of definitions reports this itself, and deliveries of hooks may have any form.
+// editor of definitions reports this itself. singleFields also refuses a body that is not UTF-8. Package json would replace bytes of
+// it, and two keys could become one. Deliveries of hooks may have any form.
 func (s *Server) singleFields(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if b, ok := r.Body.(readBody); ok && r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, "/v1/hooks/") {
-			if field := repeated(b.text); field != "" {
-				writeProblem(w, http.StatusUnprocessableEntity, fmt.Sprintf("body.%s is given twice: remove one of the two", field))
+		if b, ok := r.Body.(readBody); ok && !strings.HasPrefix(r.URL.Path, "/v1/hooks/") {
+			if !utf8.Valid(b.text) {
+				writeProblem(w, http.StatusBadRequest, "the body is not UTF-8 text")
 				return
+			}
+			if r.Method == http.MethodPost {
+				if field := repeated(b.text); field != "" {
+					writeProblem(w, http.StatusUnprocessableEntity, fmt.Sprintf("body.%s is given twice: remove one of the two", field))
+					return
+				}
 			}
 		}
 		next.ServeHTTP(w, r)

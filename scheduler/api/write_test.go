@@ -59,6 +59,7 @@ func TestPutAndDelete(t *testing.T) {
 		{"no JSON", "PUT", "/v1/jobs/new", `{`, nil, 400, "body"},
 		{"no body", "PUT", "/v1/jobs/new", ``, nil, 400, "body is required"},
 		{"a form", "PUT", "/v1/jobs/new", `a=b`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "application/json"},
+		{"no text", "PUT", "/v1/jobs/new", "{\"shell\":\"\xff\"}", nil, 400, "not UTF-8"},
 		{"a large payload", "PUT", "/v1/jobs/new", `{"shell":"true","payload":"` + strings.Repeat("x", api.MaxPayload) + `"}`, nil, 413, "payload"},
 		{"a large body", "PUT", "/v1/jobs/new", `{"shell":"` + strings.Repeat("x", api.MaxBody) + `"}`, nil, 413, "bytes"},
 		{"a delete", "DELETE", "/v1/jobs/report", "", []string{"If-Match", `"102"`}, 204, ""},
