@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -43,6 +45,9 @@ time. With --key the request is idempotent: a second one returns the first run.`
 		var r api.RunView
 		var created bool
 		if cmd.ArgsLenAtDash() == 0 {
+			if err := checkText(args); err != nil {
+				return err
+			}
 			r, created, err = cl.SubmitCommand(ctx, api.AdHocRequest{Command: args, RunRequest: request})
 		} else {
 			r, created, err = cl.Submit(ctx, args[0], request)
@@ -59,6 +64,16 @@ time. With --key the request is idempotent: a second one returns the first run.`
 	flags.add(c, cmd)
 	wait.add(cmd)
 	return cmd
+}
+
+// checkText returns an error if a word of a command is not UTF-8. JSON cannot hold it, and another command would run.
+func checkText(words []string) error {
+	for _, word := range words {
+		if !utf8.ValidString(word) {
+			return usageError{fmt.Sprintf("%q is not UTF-8 text", word), "put the command into a script, and submit that"}
+		}
+	}
+	return nil
 }
 
 // pastTolerance is how far in the past --at may be: a time that has just passed means now.

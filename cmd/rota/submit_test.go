@@ -1,0 +1,17 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// Package json replaces bytes that are not UTF-8. The command that runs would not be the one that was typed.
+func TestACommandMustBeText(t *testing.T) {
+	var out, errs bytes.Buffer
+	args := []string{"submit", "--server", "http://127.0.0.1:1", "--", "rm", "caf\xe9"}
+	code := run(t.Context(), args, strings.NewReader(""), &out, &errs)
+	if code != exitUsage || !strings.Contains(errs.String(), `"caf\xe9" is not UTF-8 text`) {
+		t.Errorf("got exit code %d and %s", code, &errs)
+	}
+}
