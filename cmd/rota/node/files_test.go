@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -243,6 +245,12 @@ func TestWrongFilesAtTheStart(t *testing.T) {
 		eventually(t, "a note", func() bool {
 			return strings.Contains(q2.notes(t), "q1: the job files are wrong and not in force: "+file+":2:")
 		})
+		v, err := q2.Cluster(t.Context())
+		if err != nil || !slices.ContainsFunc(v.Attention, func(i attention.Item) bool {
+			return strings.HasPrefix(i.Text, "The job files need repair: q1: the job files are wrong") // other files are no mistake
+		}) {
+			t.Errorf("got %+v, %v", v.Attention, err)
+		}
 		q1.wantJobs(t, "x=good")
 		write(t, file, jobsFile("better", "x"))
 		q2.wantJobs(t, "x=better")

@@ -49,13 +49,7 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 		add(attention.Quarantined, "", "The record "+q.Key+" is unreadable: "+q.Error+".", "rota etcdctl get "+q.Key, time.Time{})
 	}
 	if !v.Files.Agree {
-		add(
-			attention.Files,
-			"",
-			"The replicas have different job files: "+strings.Join(v.Files.Notes, "; ")+".",
-			"rota diff PATH",
-			time.Time{},
-		)
+		add(attention.Files, "", "The job files need repair: "+strings.Join(v.Files.Notes, "; ")+".", "rota diff PATH", time.Time{})
 	}
 	if b.cfg.AuthMistake != nil {
 		if m := b.cfg.AuthMistake(); m != nil {
