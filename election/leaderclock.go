@@ -21,9 +21,10 @@ const (
 	// ahead by more loses its term. Until then, no run starts by the new time.
 	maxStep = time.Second
 	// leaderClockAge is how long an answer counts unless a later one is more exact. In that time, clocks that run at different
-	// speeds drift apart by less than a millisecond.
+	// speeds drift apart by less than a millisecond. Runs do not start by an older answer: the leader's clock may have been set
+	// back since, by too little to end the term.
 	leaderClockAge = 10 * time.Second
-	// leaderClockExpiry is how long the last answer is used at all.
+	// leaderClockExpiry is how long Offset uses the last answer.
 	leaderClockExpiry = 30 * time.Second
 )
 
@@ -52,7 +53,7 @@ func (l *LeaderClock) Now(term int64) (time.Time, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	elapsed := time.Since(l.received)
-	if term == 0 || term != l.term || elapsed > leaderClockExpiry {
+	if term == 0 || term != l.term || elapsed > leaderClockAge {
 		return time.Time{}, false
 	}
 	return l.shown.Add(elapsed), true

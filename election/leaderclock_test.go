@@ -52,6 +52,22 @@ func TestLeaderClockIsALowerBound(t *testing.T) {
 	}
 }
 
+// The leader's clock is set back by less than a step that ends the term, and the leader does not answer any more. Runs do not start by
+// its earlier answer for long.
+func TestAnOldAnswerOfTheLeaderStartsNoRun(t *testing.T) {
+	for age, want := range map[time.Duration]bool{9 * time.Second: true, 11 * time.Second: false} {
+		var l LeaderClock
+		received := time.Now().Add(-age)
+		l.Record(7, received.Add(500*time.Millisecond), time.Millisecond, received)
+		if _, known := l.Now(7); known != want {
+			t.Errorf("after %v: known is %t, want %t", age, known, want)
+		}
+		if _, known := l.Offset(time.Now()); !known {
+			t.Errorf("after %v: the offset is not known", age)
+		}
+	}
+}
+
 func TestOwnClockIgnoresALaterStepAhead(t *testing.T) {
 	var o OwnClock
 	start := time.Now()
