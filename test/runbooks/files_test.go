@@ -14,7 +14,7 @@ func TestRepairJobFiles(t *testing.T) {
 	m.await("the old files are in force", "q1", "! rota job new")
 	page := m.open("repair-job-files.md")
 	out := page.run("Repair old job files on one replica")
-	if !strings.Contains(out, "different job files") || !strings.Contains(out, "+ new created") {
+	if !strings.Contains(out, "The job files need repair") || !strings.Contains(out, "+ new created") {
 		t.Errorf("rota status and rota diff do not show what is wrong:\n%s", out)
 	}
 	m.must("q1", "rota job new")
