@@ -154,8 +154,8 @@ func TestJobsAsPods(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.await(run, job.Canceled, "enough")
-		p.once("orphan") // nobody could delete it, and another worker sweeps later
-		cluster.Await(t, 2*time.Minute, "another worker deletes the Job", func() bool { return len(p.jobs("orphan")) == 0 })
+		p.once("orphan") // nobody could delete it, and another worker sweeps later: each of three at least once in 4 minutes
+		cluster.Await(t, 5*time.Minute, "another worker deletes the Job", func() bool { return len(p.jobs("orphan")) == 0 })
 		p.gone("orphan")
 	})
 	if out, code := cluster.Command(t, binary, "verify", "--endpoints", strings.Join(c.Endpoints(), ",")); code != 0 {
