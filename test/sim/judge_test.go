@@ -15,10 +15,10 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// settleTime is how long a healed cluster may take to decide and end everything. It gets at least grace, even if nothing seems
-// to be left.
+// settleTime is how long a healed cluster may take to decide and end everything. Each of 40 runs of a backfill may wait 20 s for an
+// approval, one after another. The cluster gets at least grace, even if nothing seems to be left.
 const (
-	settleTime = 10 * time.Minute
+	settleTime = 15 * time.Minute
 	grace      = 30 * time.Second
 )
 
