@@ -40,8 +40,8 @@ type readBody struct {
 func (readBody) Close() error { return nil }
 
 // singleFields refuses a body in which an object has a field twice. Package json would take the last one without a word. The
-// editor of definitions reports this itself. singleFields also refuses a body that is not UTF-8. Package json would replace bytes of
-// it, and two keys could become one. Deliveries of hooks may have any form.
+// editor of definitions reports this itself. singleFields also refuses a body that is not UTF-8. Package json would replace bytes
+// of it, and two keys could become one. Deliveries of hooks may have any form.
 func (s *Server) singleFields(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if b, ok := r.Body.(readBody); ok && !strings.HasPrefix(r.URL.Path, "/v1/hooks/") {
