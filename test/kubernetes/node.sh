@@ -92,6 +92,7 @@ up() {
 	authorization: {mode: AlwaysAllow}
 	cgroupDriver: cgroupfs
 	cgroupsPerQOS: false
+	featureGates: {InPlacePodVerticalScaling: false} # without cgroupsPerQOS, kubelet 1.34 panics when it resizes a pod
 	enforceNodeAllocatable: []
 	containerRuntimeEndpoint: unix://$D/run/containerd.sock
 	failSwapOn: false
