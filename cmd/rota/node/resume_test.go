@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,8 @@ func TestAReplicaThatIsBehindStartsNoWorkflow(t *testing.T) {
 		if _, err := leader.Run(t.Context(), "new/"+v.ID); err != nil {
 			t.Errorf("a workflow starts without its new step: %v", err)
 		}
+	} else if !errors.Is(err, api.ErrUnavailable) {
+		t.Errorf("the start is refused for another reason: %v", err)
 	}
 	eventually(t, "the step has succeeded", func() bool {
 		v, err := leader.Run(t.Context(), "tell/"+first.ID)
@@ -111,7 +114,9 @@ func TestAReplicaThatIsBehindStartsNoWorkflow(t *testing.T) {
 	})
 	again, err := behind.Resume(t.Context(), "extract/"+first.ID)
 	if err != nil {
-		t.Log(err)
+		if !errors.Is(err, api.ErrUnavailable) {
+			t.Errorf("the resumption is refused for another reason: %v", err)
+		}
 		return
 	}
 	if v, err := leader.Run(t.Context(), "tell/"+again.ID); err == nil {
