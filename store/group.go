@@ -8,18 +8,11 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // maxInFlight is how many requests of a group are under way at a time.
 const maxInFlight = 3
-
-// The pace of requests that are not full, and how many of them may be sent at once. Under load, a request costs more than the
-// writes in it. Without the pace, a store on a fast disk would get one request for each write. Decisions and claims are made
-// ahead of time, and nobody waits for outcomes, so the pace delays few runs. It does not delay a write that a client waits for.
-const (
-	pace  = 5 * time.Millisecond // from one request to the next, on average
-	burst = 8
-)
 
 // Each request whose number is a multiple of yieldEvery takes the writes that are not urgent first.
 const yieldEvery = 4
@@ -43,7 +36,9 @@ type group struct {
 	inFlight int                 // guarded by mu: senders that are running
 	taken    int                 // guarded by mu: requests so far
 	awaited  int                 // guarded by mu: writes in the queues, and behind them, that a client waits for
+	eager    int                 // guarded by mu: writes there that are not patient
 	turn     time.Time           // guarded by mu: earliest time of the next request that is not full and has no awaited write
+	patience time.Time           // guarded by mu: earliest time of the next such request that has only patient writes
 	pausing  bool                // guarded by mu: a sender waits for turn
 
 	hurry chan struct{} // holds a token when the sender that waits for turn must not wait any longer
@@ -59,10 +54,11 @@ func (s *Store) newGroup(ctx context.Context, term *election.Term) *group {
 // enqueue takes over writes. It calls the done of each exactly once.
 func (g *group) enqueue(ws ...*write) {
 	g.mu.Lock()
+	patient := g.eager == 0
 	for _, w := range ws {
 		g.pushLocked(w)
 	}
-	if g.pausing && g.hurriesLocked() {
+	if g.pausing && (g.hurriesLocked() || patient && g.eager > 0) {
 		select {
 		case g.hurry <- struct{}{}:
 		default:
@@ -96,17 +92,6 @@ func (g *group) enqueue(ws ...*write) {
 
 // readyLocked returns how many writes are ready to be sent, one of each lane.
 func (g *group) readyLocked() int { return len(g.urgent) + len(g.queue) }
-
-// hurriesLocked reports whether the next request does not keep to the pace.
-func (g *group) hurriesLocked() bool { return g.awaited > 0 || g.readyLocked() >= maxWrites }
-
-// waitLocked returns how long it takes until a request with the ready writes may leave.
-func (g *group) waitLocked() time.Duration {
-	if g.hurriesLocked() {
-		return 0
-	}
-	return time.Until(g.turn)
-}
 
 // do enqueues one write and waits for its result. If ctx ends first, a write that was sent is not sent again, but may
 // still take place.
@@ -174,10 +159,8 @@ func (g *group) nextLocked(w *write) *write {
 // takeLocked removes from the queues what fits into one request. Lanes take turns: the next write of a lane goes to the
 // end of its queue.
 func (g *group) takeLocked() *batch {
-	b := &batch{}
-	if earliest := time.Now().Add(-burst * pace); g.turn.Before(earliest) {
-		g.turn = earliest
-	}
+	b, now := &batch{}, time.Now()
+	g.turn, g.patience = job.Later(g.turn, now.Add(-burst*pace)), now.Add(gather)
 	if !g.hurriesLocked() {
 		g.turn = g.turn.Add(pace)
 	}
@@ -199,10 +182,13 @@ func (g *group) takeLocked() *batch {
 	return b
 }
 
-// countLocked adds n to the awaited writes if w is one of them.
+// countLocked adds n to the awaited writes if w is one of them, and to the eager writes if w is not patient.
 func (g *group) countLocked(w *write, n int) {
 	if w.awaited {
 		g.awaited += n
+	}
+	if !w.patient {
+		g.eager += n
 	}
 }
 

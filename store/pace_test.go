@@ -166,3 +166,87 @@ func TestLaterWritesDoNotWaitForAHerd(t *testing.T) {
 		}
 	})
 }
+
+// Writes that nobody waits for gather for longer.
+func TestPatientWritesGather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := mem.New(mem.Config{})
+		defer srv.Close()
+		s, term := New(Config{Prefix: prefix, Process: "p"}, srv.Client(), nullLog), reign(t, srv.Client(), "a")
+		defer s.Close()
+		const n, every = 5_000, 200 * time.Microsecond
+		before := s.Counts().Transactions
+		for i := range n {
+			time.Sleep(every)
+			began := time.Now()
+			d := fire(slot(fmt.Sprint("j", i), 1), 0)
+			*d.Run = *given(d.Run, "w")
+			d.Run.Armed = d.Run.Due.Add(-time.Second)
+			s.Commit(t.Context(), term, []job.Decision{d}, func(_ int, a job.Applied) {
+				if a.Err != nil {
+					t.Error(a.Err)
+				}
+				if d := time.Since(began); d > gather {
+					t.Errorf("a write took %v, want %v at most", d, gather)
+				}
+			})
+		}
+		time.Sleep(gather)
+		synctest.Wait()
+		if got, most := s.Counts().Transactions-before, int64(n*every/gather+2); got > most {
+			t.Errorf("got %d transactions, want %d at most", got, most)
+		}
+	})
+}
+
+// A write that is not patient takes the patient ones along.
+func TestAnEagerWriteEndsThePatienceOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := mem.New(mem.Config{})
+		defer srv.Close()
+		s, term := New(Config{Prefix: prefix, Process: "p"}, srv.Client(), nullLog), reign(t, srv.Client(), "a")
+		defer s.Close()
+		began := time.Now()
+		commit(t, s, term, fire(slot("first", 1), 0))
+		var answered atomic.Int64
+		for i := range 3 {
+			name := fmt.Sprint("j", i)
+			event := job.Decision{Job: name, Event: &job.Event{ID: "e", Job: name}}
+			s.Commit(t.Context(), term, []job.Decision{event}, func(int, job.Applied) { answered.Add(1) })
+			synctest.Wait()
+		}
+		if got := answered.Load(); got > 0 {
+			t.Errorf("%d patient writes left at once", got)
+		}
+		commit(t, s, term, fire(slot("last", 1), 0))
+		synctest.Wait()
+		if got, d := answered.Load(), time.Since(began); got != 3 || d > 0 {
+			t.Errorf("%d patient writes were answered after %v, want 3 at once", got, d)
+		}
+		if g := s.led(t.Context(), term); g.eager != 0 {
+			t.Errorf("%d eager writes are left in an empty queue", g.eager)
+		}
+	})
+}
+
+func TestWhichWritesOfAWorkerArePatient(t *testing.T) {
+	now := epoch
+	for name, c := range map[string]struct {
+		state          job.State
+		armed, started time.Duration // after now; the run is due at now
+		want           bool
+	}{
+		"a claim before the start":          {job.Running, -time.Second, time.Millisecond, true},
+		"a claim at the start":              {job.Running, -time.Second, 0, false},
+		"a claim of a run that was due":     {job.Running, time.Millisecond, 2 * time.Millisecond, false},
+		"an outcome":                        {job.Succeeded, -time.Second, 0, true},
+		"an outcome of a run that was due":  {job.Failed, 0, 0, false},
+		"an attempt that is to be repeated": {job.Pending, -time.Second, 0, false},
+	} {
+		r := slot("j", 0)
+		r.Due, r.State, r.Armed, r.Started = now, c.state, now.Add(c.armed), now.Add(c.started)
+		if got := isPatient(r, now); got != c.want {
+			t.Errorf("%s: patient %v, want %v", name, got, c.want)
+		}
+	}
+}

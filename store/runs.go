@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -75,6 +76,7 @@ func (s *Store) runWrite(r *job.Run) (*write, error) {
 	key := s.keys.run(r.Job, r.ID)
 	w := newWrite(s.ids.next(), key)
 	w.urgent = r.State == job.Running // claims go before outcomes
+	w.patient = isPatient(r, time.Now())
 	r.Op = w.id
 	return w, w.putRun(key, r.Rev, r)
 }

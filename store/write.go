@@ -25,6 +25,7 @@ type write struct {
 	order   *handout         // for a worker, in the same transaction; nil: none
 	urgent  bool             // it goes before others, because a run begins with it
 	awaited bool             // a client waits for it
+	patient bool             // no run is late, and nobody waits, if it is written a little later
 	done    func(w *written) // called once, from a goroutine of the group; nil: answer gets the result
 	answer  chan *written    // has room for the result
 

@@ -8,10 +8,11 @@ import (
 )
 
 // A run that is armed ahead of its time is claimed shortly before it, so that no write delays its start. The lead is twice the
-// latency of recent claims, between minLead and maxLead. Each other run that is due at the same instant adds claimCost to the
-// lead. This spreads the claims of many runs over time.
+// latency of recent claims, between minLead and maxLead. minLead has room for the 20 ms that the store may wait until such a claim
+// shares a transaction with others. Each other run that is due at the same instant adds claimCost to the lead. This spreads the
+// claims of many runs over time.
 const (
-	minLead   = 25 * time.Millisecond
+	minLead   = 50 * time.Millisecond
 	maxLead   = 250 * time.Millisecond
 	claimCost = 100 * time.Microsecond
 	instant   = 10 * time.Millisecond // runs whose times lie within it count as due together
