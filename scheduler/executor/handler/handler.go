@@ -137,7 +137,7 @@ func (c *call) run(ctx context.Context, f Func) error {
 				c.err = fmt.Errorf("panic: %v", p)
 			}
 		}()
-		c.err = f(ctx, c.task)
+		c.err = plain(ctx, f(ctx, c.task))
 	})
 	c.done.Wait()
 	return c.err

@@ -91,6 +91,39 @@ func TestPanicFailsTheAttempt(t *testing.T) {
 	}
 }
 
+// ownError is an error of a function. Its nil pointer is an error that is not nil, and whose text panics.
+type ownError struct{ text string }
+
+func (e *ownError) Error() string { return e.text }
+
+func TestAnErrorThatPanicsFailsTheAttempt(t *testing.T) {
+	ended, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	for _, tt := range []struct {
+		name string
+		err  error
+		end  error // how ctx ends before f returns; nil: it does not
+		want job.State
+	}{
+		{"a nil pointer", (*ownError)(nil), nil, job.Failed},
+		{"a nil pointer that is permanent", handler.Permanent((*ownError)(nil)), nil, job.Failed},
+		{"a nil pointer after the end", (*ownError)(nil), executor.ErrStopping, job.Lost},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			got := execute(ended, &out, func(context.Context, handler.Task) error {
+				if tt.end != nil {
+					cancel(tt.end)
+				}
+				return tt.err
+			})
+			if got.State != tt.want || !got.Retry || !strings.Contains(got.Reason, "panic: runtime error: invalid memory address") {
+				t.Errorf("got %+v, want %s because of a panic", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestGoexitFailsTheAttempt(t *testing.T) {
 	got := execute(t.Context(), new(bytes.Buffer), func(context.Context, handler.Task) error { runtime.Goexit(); return nil })
 	if got.State != job.Failed || got.Reason != "handler ended its goroutine without returning" {
