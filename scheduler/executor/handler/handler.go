@@ -86,7 +86,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		o.Reason += ": " + err.Error()
 	}
 	if len(outputs) > 0 && bad == nil {
-		o.Outputs = outputs
+		o.Outputs = maps.Clone(outputs) // a goroutine that the function left behind may still write to its map
 	}
 	return o
 }

@@ -102,6 +102,19 @@ func TestAFunctionOwnsItsTask(t *testing.T) {
 	}
 }
 
+func TestOutputsAreThoseOfTheReturn(t *testing.T) {
+	var left map[string]string // of a goroutine that the function left behind
+	got := execute(t.Context(), new(bytes.Buffer), func(_ context.Context, task handler.Task) error {
+		left = task.Outputs
+		left["rows"] = "12"
+		return nil
+	})
+	left["rows"] = "late"
+	if got.Outputs["rows"] != "12" {
+		t.Errorf("outputs %v, want those that the function returned with", got.Outputs)
+	}
+}
+
 func TestPanicFailsTheAttempt(t *testing.T) {
 	var out bytes.Buffer
 	got := execute(t.Context(), &out, func(context.Context, handler.Task) error { panic("boom") })
