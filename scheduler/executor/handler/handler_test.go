@@ -115,6 +115,19 @@ func TestOutputsAreThoseOfTheReturn(t *testing.T) {
 	}
 }
 
+func TestOutputsThatNoProgramCanReadFail(t *testing.T) {
+	for _, value := range []string{"a\x00b", "a\xff"} {
+		got := execute(t.Context(), new(bytes.Buffer), func(_ context.Context, task handler.Task) error {
+			task.Outputs["rows"] = value
+			return nil
+		})
+		want := job.Outcome{State: job.Failed, At: at, Reason: "output rows must be a text in UTF-8 without zero bytes"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", value, diff)
+		}
+	}
+}
+
 func TestPanicFailsTheAttempt(t *testing.T) {
 	var out bytes.Buffer
 	got := execute(t.Context(), &out, func(context.Context, handler.Task) error { panic("boom") })
