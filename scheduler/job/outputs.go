@@ -24,6 +24,9 @@ func CheckOutputs(outputs map[string]string) error {
 		if !IsOutputName(name) {
 			return fmt.Errorf("output %.40q: a name has letters, digits and _, begins with a letter, and has at most 63 characters", name)
 		}
+		if value := outputs[name]; strings.ContainsRune(value, 0) || !utf8.ValidString(value) {
+			return fmt.Errorf("output %s must be a text in UTF-8 without zero bytes", name)
+		}
 		if size += len(name) + len(outputs[name]) + 2; size > MaxOutputs {
 			return fmt.Errorf("outputs are larger than %d KiB", MaxOutputs>>10)
 		}

@@ -210,6 +210,8 @@ func (w *Worker) remove(a *attempt) {
 
 // conclude makes the report of an attempt that has ended, puts it into the journal and sends it.
 func (w *Worker) conclude(a *attempt) {
+	now := a.leaderTime(a.ended)
+	a.outcome = checked(a.outcome, now)
 	o, took := &a.outcome, a.ended.Sub(a.began)
 	w.cfg.Observer.Ended(&a.run, o, took)
 	if w.cfg.Tracer != nil {
@@ -221,7 +223,7 @@ func (w *Worker) conclude(a *attempt) {
 			w.log.Info("attempt ended", "run", a.name, "attempt", a.run.Attempt, "state", o.State, "reason", o.Reason)
 		})
 	}
-	r := newReport(a.run, a.spec, *o, a.notBegun, a.leaderTime(a.ended), w.random())
+	r := newReport(a.run, a.spec, *o, a.notBegun, now, w.random())
 	r.ended = a.ended
 	if w.journal != nil {
 		// If the process dies before this, the attempt counts as lost. If it dies after, the next process sends the outcome.

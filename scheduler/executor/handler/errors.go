@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -53,4 +54,35 @@ func outcome(err error, at time.Time) job.Outcome {
 		o.After = r.after
 	}
 	return o
+}
+
+// plainError is an error of a function without that function's types.
+type plainError struct {
+	text string
+	kind error // *permanent, *retryAfter, an error of the context, or nil
+}
+
+func (e *plainError) Error() string { return e.text }
+func (e *plainError) Unwrap() error { return e.kind }
+
+// plain returns err without methods of the function's own types. They can panic, as at a nil pointer in an error. So plain is called
+// where a panic is recovered.
+func plain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &plainError{text: err.Error()}
+	var (
+		p *permanent
+		r *retryAfter
+	)
+	switch {
+	case errors.Is(err, ctx.Err()), errors.Is(err, context.Cause(ctx)):
+		e.kind = ctx.Err()
+	case errors.As(err, &p):
+		e.kind = &permanent{errors.New(e.text)}
+	case errors.As(err, &r):
+		e.kind = &retryAfter{errors.New(e.text), r.after}
+	}
+	return e
 }

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,11 +86,13 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		o.Reason += ": " + err.Error()
 	}
 	if len(outputs) > 0 && bad == nil {
-		o.Outputs = outputs
+		o.Outputs = maps.Clone(outputs) // a goroutine that the function left behind may still write to its map
 	}
 	return o
 }
 
+// task returns the task of an attempt. The function may change all of it: the run and the definition have their own copies. With a
+// changed payload, the worker could not record the outcome of the run.
 func task(req *executor.Request) Task {
 	key := req.Run.IdempotencyKey()
 	name := key // without a key of the caller, it is the name
@@ -98,8 +101,12 @@ func task(req *executor.Request) Task {
 	}
 	t := Task{
 		Job: req.Run.Job, Run: name, Slot: req.Run.Slot.UTC(), Attempt: req.Run.Attempt, Token: req.Run.Token,
-		Key: key, Deadline: req.Deadline, Payload: req.Payload(), Params: req.Params(),
-		TraceParent: req.TraceParent, Inputs: req.Inputs, Outputs: map[string]string{}, Output: req.Output, Progress: func() {},
+		Key: key, Deadline: req.Deadline, Payload: bytes.Clone(req.Payload()), Params: maps.Clone(req.Params()),
+		TraceParent: req.TraceParent, Inputs: maps.Clone(req.Inputs), Outputs: map[string]string{}, Output: req.Output,
+		Progress: func() {},
+	}
+	for parent, outputs := range t.Inputs {
+		t.Inputs[parent] = maps.Clone(outputs)
 	}
 	if req.Beat != nil {
 		t.Output, t.Progress = reportingWriter{req.Output, req.Beat}, req.Beat
@@ -137,7 +144,7 @@ func (c *call) run(ctx context.Context, f Func) error {
 				c.err = fmt.Errorf("panic: %v", p)
 			}
 		}()
-		c.err = f(ctx, c.task)
+		c.err = plain(ctx, f(ctx, c.task))
 	})
 	c.done.Wait()
 	return c.err

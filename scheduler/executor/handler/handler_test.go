@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
@@ -79,6 +80,54 @@ func TestTaskDescribesTheAttempt(t *testing.T) {
 	}
 }
 
+func TestAFunctionOwnsItsTask(t *testing.T) {
+	req := func() executor.Request {
+		return executor.Request{
+			Run:    job.Run{Job: "charge", Params: map[string]string{"p": "1"}},
+			Spec:   job.Spec{Handler: "f", Payload: json.RawMessage(`{"card":"1234"}`)}, // shared by all attempts of the job
+			Inputs: map[string]map[string]string{"parent": {"rows": "12"}},
+			Output: io.Discard,
+		}
+	}
+	got := req()
+	handler.New(map[string]handler.Func{"f": func(_ context.Context, task handler.Task) error {
+		clear(task.Payload) // as a function does that erases a secret
+		task.Params["p"] = "2"
+		delete(task.Inputs["parent"], "rows")
+		delete(task.Inputs, "parent")
+		return nil
+	}}, func() time.Time { return at }).Execute(t.Context(), got)
+	if diff := cmp.Diff(req(), got); diff != "" {
+		t.Errorf("request after the call (-want +got):\n%s", diff)
+	}
+}
+
+func TestOutputsAreThoseOfTheReturn(t *testing.T) {
+	var left map[string]string // of a goroutine that the function left behind
+	got := execute(t.Context(), new(bytes.Buffer), func(_ context.Context, task handler.Task) error {
+		left = task.Outputs
+		left["rows"] = "12"
+		return nil
+	})
+	left["rows"] = "late"
+	if got.Outputs["rows"] != "12" {
+		t.Errorf("outputs %v, want those that the function returned with", got.Outputs)
+	}
+}
+
+func TestOutputsThatNoProgramCanReadFail(t *testing.T) {
+	for _, value := range []string{"a\x00b", "a\xff"} {
+		got := execute(t.Context(), new(bytes.Buffer), func(_ context.Context, task handler.Task) error {
+			task.Outputs["rows"] = value
+			return nil
+		})
+		want := job.Outcome{State: job.Failed, At: at, Reason: "output rows must be a text in UTF-8 without zero bytes"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", value, diff)
+		}
+	}
+}
+
 func TestPanicFailsTheAttempt(t *testing.T) {
 	var out bytes.Buffer
 	got := execute(t.Context(), &out, func(context.Context, handler.Task) error { panic("boom") })
@@ -88,6 +137,39 @@ func TestPanicFailsTheAttempt(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "panic: boom\n") || !strings.Contains(out.String(), "handler_test.go") {
 		t.Errorf("output has no stack:\n%s", out.String())
+	}
+}
+
+// ownError is an error of a function. Its nil pointer is an error that is not nil, and whose text panics.
+type ownError struct{ text string }
+
+func (e *ownError) Error() string { return e.text }
+
+func TestAnErrorThatPanicsFailsTheAttempt(t *testing.T) {
+	ended, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	for _, tt := range []struct {
+		name string
+		err  error
+		end  error // how ctx ends before f returns; nil: it does not
+		want job.State
+	}{
+		{"a nil pointer", (*ownError)(nil), nil, job.Failed},
+		{"a nil pointer that is permanent", handler.Permanent((*ownError)(nil)), nil, job.Failed},
+		{"a nil pointer after the end", (*ownError)(nil), executor.ErrStopping, job.Lost},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			got := execute(ended, &out, func(context.Context, handler.Task) error {
+				if tt.end != nil {
+					cancel(tt.end)
+				}
+				return tt.err
+			})
+			if got.State != tt.want || !got.Retry || !strings.Contains(got.Reason, "panic: runtime error: invalid memory address") {
+				t.Errorf("got %+v, want %s because of a panic", got, tt.want)
+			}
+		})
 	}
 }
 
@@ -180,9 +262,9 @@ func TestOutputAndProgressAreHeartbeats(t *testing.T) {
 	}
 }
 
-// TestAllocationsOfACall bounds the allocations of a call of a function of a job without a heartbeat.
+// TestAllocationsOfACall bounds the allocations of a call of a function of a job without a heartbeat. One is the copy of the payload.
 func TestAllocationsOfACall(t *testing.T) {
-	const most = 5
+	const most = 6
 	e := handler.New(map[string]handler.Func{"f": func(context.Context, handler.Task) error { return nil }}, time.Now)
 	ctx, req := t.Context(), request(new(bytes.Buffer))
 	if got := testing.AllocsPerRun(100, func() { e.Execute(ctx, req) }); got > most {

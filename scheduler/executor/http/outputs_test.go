@@ -29,6 +29,7 @@ func TestOutputs(t *testing.T) {
 		{"missing", `{"data": {}}`, map[string]string{"total": "/data/total"}, job.Failed, "output total: the response has nothing at /data/total", nil},
 		{"out of the list", `[1]`, map[string]string{"a": "/01"}, job.Failed, "nothing at /01", nil},
 		{"no JSON", `<html>`, map[string]string{"total": "/data/total"}, job.Failed, "outputs: the response is not JSON", nil},
+		{"a zero byte", `{"a": "b\u0000c"}`, map[string]string{"a": "/a"}, job.Failed, "output a must be a text in UTF-8 without zero bytes", nil},
 		{"too large", `{"a": "` + strings.Repeat("x", 40000) + `"}`, map[string]string{"a": "/a"}, job.Failed, "larger than 32 KiB", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -52,6 +52,9 @@ func (e *Executor) request(ctx context.Context, req *executor.Request, resolver 
 		if err != nil {
 			return nil, err
 		}
+		if strings.ContainsFunc(v, isControl) { // as in a parameter; the text may hold a secret
+			return nil, &fill.Mistake{Text: "header " + name + ": its value has a line break or another control character"}
+		}
 		setOnce(r.Header, name, v)
 		if http.CanonicalHeaderKey(name) == "Host" {
 			r.Header.Del(name)
@@ -62,6 +65,9 @@ func (e *Executor) request(ctx context.Context, req *executor.Request, resolver 
 	sendOnce(r, body)
 	return r, nil
 }
+
+// isControl reports whether a header cannot have r in its value.
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // content returns the body of the request: the body of the job if there is one, otherwise the payload.
 func content(spec *job.HTTP, req *executor.Request, texts filler) (body []byte, isJSON bool, err error) {

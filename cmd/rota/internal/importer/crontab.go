@@ -176,7 +176,8 @@ func (c *crontab) expression(n int, line string) (expression, rest string, ok bo
 var randomRange = regexp.MustCompile(`\b(\d+)~(\d+)\b`)
 
 // input translates the percent signs of a command. The first one ends the command; the text after it is the standard input. Each
-// further one is a new line in the input. A percent sign after a backslash stays a percent sign.
+// further one is a new line in the input. A percent sign after a backslash stays a percent sign, unless that backslash is escaped
+// itself in the command. cronie does the same.
 func input(command string) string {
 	var parts []string
 	var part strings.Builder
@@ -184,6 +185,9 @@ func input(command string) string {
 		switch {
 		case command[i] == '\\' && i+1 < len(command) && command[i+1] == '%':
 			part.WriteByte('%')
+			i++
+		case command[i] == '\\' && i+1 < len(command) && len(parts) == 0: // in the command, a backslash escapes the next one
+			part.WriteString(command[i : i+2])
 			i++
 		case command[i] == '%':
 			parts = append(parts, part.String())
@@ -201,7 +205,10 @@ func input(command string) string {
 	for strings.Contains(text, end) {
 		end += "_"
 	}
-	return fmt.Sprintf("{ %s\n} <<'%s'\n%s\n%s", parts[0], end, text, end)
+	if text != "" && !strings.HasSuffix(text, "\n") { // cron ends the last line too
+		text += "\n"
+	}
+	return fmt.Sprintf("{ %s\n} <<'%s'\n%s%s", parts[0], end, text, end)
 }
 
 // commandName makes a name for a job from its command. It uses the first word that is a program, without directories and suffix.

@@ -87,3 +87,34 @@ func TestNothingIsDroppedSilently(t *testing.T) {
 		}
 	}
 }
+
+// TestZonesOfATimer translates timers whose expressions have different time zones. An expression without one has that of the machine,
+// whatever stands before it.
+func TestZonesOfATimer(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second, zone string
+		schedules           int
+		lost                string
+	}{
+		"one zone":                       {"*-*-* 02:00 Europe/Berlin", "*-*-* 14:00 Europe/Berlin", "Europe/Berlin", 2, ""},
+		"no zone":                        {"*-*-* 02:00", "*-*-* 14:00", "America/New_York", 2, ""},
+		"the zone of the machine, named": {"*-*-* 02:00", "*-*-* 14:00 America/New_York", "America/New_York", 2, ""},
+		"a zone, then none":              {"*-*-* 02:00 Europe/Berlin", "daily", "Europe/Berlin", 1, "OnCalendar=daily: it is in America/New_York"},
+		"none, then a zone":              {"daily", "*-*-* 02:00 Europe/Berlin", "America/New_York", 1, "Europe/Berlin: it is in Europe/Berlin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got importer.Result
+			importer.Systemd(map[string]string{
+				"a.timer":   "[Timer]\nOnCalendar=" + c.first + "\nOnCalendar=" + c.second + "\n",
+				"a.service": "[Service]\nExecStart=/bin/true\n",
+			}, "America/New_York", &got)
+			spec := got.Jobs["a"]
+			if spec.Timezone != c.zone || len(spec.Schedule) != c.schedules {
+				t.Errorf("got %d schedules in %s, want %d in %s", len(spec.Schedule), spec.Timezone, c.schedules, c.zone)
+			}
+			if got.Complete() != (c.lost == "") || c.lost != "" && !strings.Contains(got.Problems[0].Text, c.lost) {
+				t.Errorf("problems %+v, want %q", got.Problems, c.lost)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -145,21 +146,24 @@ func differs(e entry) string {
 
 // when translates the schedule of the timer.
 func (s *systemd) when(spec *job.Spec) {
+	machine := cmp.Or(spec.Timezone, "UTC") // of an expression without a zone
 	for _, e := range s.timer.all("Timer", "OnCalendar") {
 		c, err := parseCalendar(e.text)
-		switch {
-		case err != nil:
+		if err != nil {
 			s.lost(e.line, "OnCalendar=%s: %v", e.text, err)
 			continue
-		case c.zone != "" && len(spec.Schedule) > 0 && spec.Timezone != c.zone:
-			s.lost(e.line, "OnCalendar=%s: a job has one time zone; define another job", e.text)
-			continue
-		case c.zone != "":
-			spec.Timezone = c.zone
 		}
-		if at, ok := c.instant(spec.Timezone); ok {
+		zone := cmp.Or(c.zone, machine)
+		if at, ok := c.instant(zone); ok {
 			spec.At = append(spec.At, at)
 			continue
+		}
+		if len(spec.Schedule) > 0 && cmp.Or(spec.Timezone, "UTC") != zone {
+			s.lost(e.line, "OnCalendar=%s: it is in %s, and a job has one time zone; define another job", e.text, zone)
+			continue
+		}
+		if c.zone != "" {
+			spec.Timezone = c.zone
 		}
 		if c.year != "*" {
 			s.lost(e.line, "OnCalendar=%s: rota has no years in a schedule; use the keys start and end", e.text)
