@@ -174,7 +174,7 @@ func checkAudit(a *job.Audit, name string, rev int64) error {
 }
 
 func checkEra(e *era, _ string, _ int64) error {
-	if e.Era < 1 {
+	if e.Era < 0 || e.Era == 0 && e.Cluster == "" {
 		return fmt.Errorf("era %d: they begin at 1", e.Era)
 	}
 	return nil

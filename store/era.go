@@ -22,6 +22,7 @@ type Observation struct {
 	Job      string `json:"job,omitempty"`    // whose cursor was read; "": none
 	Cursor   int64  `json:"cursor,omitempty"` // the revision at which that cursor was written; zero: it has none
 	Restored bool   `json:"held,omitempty"`   // the store was restored after Revision; only an acceptance clears it
+	Origin   string `json:"origin,omitempty"` // the cluster that the store's own record names; "": the record names none
 }
 
 // RestoredError reports that a store is not a later state of the one observed before. It was restored from a backup, or
@@ -36,6 +37,9 @@ func (e *RestoredError) Error() string {
 			e.Before.Revision, e.Now.Revision)
 	}
 	switch {
+	case e.Before.Revision == 0:
+		what = fmt.Sprintf("the data of etcd cluster %s was restored into etcd cluster %s, and is at revision %d",
+			e.Before.Cluster, e.Now.Cluster, e.Now.Revision)
 	case e.Now.Era < 0:
 		what = "the era record of the store is unreadable"
 	case e.Now.Era < e.Before.Era:
@@ -48,9 +52,12 @@ func (e *RestoredError) Error() string {
 }
 
 // After returns nil if s can be a later state of the store observed before, or if s has been accepted in its place
-// since; otherwise a *RestoredError. It returns nil if before is the zero Observation.
+// since; otherwise a *RestoredError. If before is the zero Observation, it returns nil, unless the data of s came from another
+// cluster and nobody has accepted it. Then Before of the error has only that cluster.
 func (s Observation) After(before Observation) error {
 	switch era := max(s.Era, 0); {
+	case s.Origin != "" && s.Origin != s.Cluster && (before.Revision == 0 || era > before.Era):
+		return &RestoredError{Now: s, Before: Observation{Cluster: s.Origin, Era: era}}
 	case before.Revision == 0, era > before.Era:
 		return nil
 	case era < before.Era, s.Cluster != before.Cluster, s.Revision < before.Revision, s.rewound(before), before.Restored:
@@ -77,11 +84,13 @@ func (e *RestoredError) Remember() Observation {
 	return before
 }
 
-// era is the record that counts how often a restored store was accepted.
+// era is the record that counts how often a restored store was accepted. It names the etcd cluster of the store. So a process
+// without a memory detects a backup that was restored into another cluster.
 type era struct {
-	Era int64     `json:"era"`
-	At  time.Time `json:"at"`
-	By  string    `json:"by,omitempty"`
+	Era     int64     `json:"era"` // zero: never
+	Cluster string    `json:"cluster,omitempty"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by,omitempty"`
 }
 
 // Observe asks etcd's majority for an observation of the store, with the cursor of a job unless jobName is "".
@@ -109,7 +118,7 @@ func (s *Store) observe(ctx context.Context, jobName string) (seen Observation, 
 		rev = kvs[0].ModRevision
 		seen.Era = -1
 		if e := job.ValueOf[era](decode(KindEra, "", kvs[0].Value, rev)); e != nil {
-			seen.Era = e.Era
+			seen.Era, seen.Origin = e.Era, e.Cluster
 		}
 	}
 	if jobName != "" {
@@ -126,19 +135,34 @@ func (s *Store) Accept(ctx context.Context, known Observation, at time.Time, by 
 	if err != nil {
 		return seen, err
 	}
-	next := max(seen.Era, known.Era) + 1
-	value, err := json.Marshal(era{Era: next, At: at.UTC(), By: by})
+	return s.putEra(ctx, seen, rev, era{Era: max(seen.Era, known.Era) + 1, At: at.UTC(), By: by})
+}
+
+// Settle records the etcd cluster of the store in the store, unless the record names one or is unreadable. A store of version
+// 0.1.0 has no such record.
+func (s *Store) Settle(ctx context.Context, at time.Time) error {
+	seen, rev, err := s.observe(ctx, "")
+	if err == nil && seen.Origin == "" && seen.Era >= 0 {
+		_, err = s.putEra(ctx, seen, rev, era{Era: seen.Era, At: at.UTC()})
+	}
+	return err
+}
+
+// putEra writes e, with the cluster of seen, in place of the record of revision rev.
+func (s *Store) putEra(ctx context.Context, seen Observation, rev int64, e era) (Observation, error) {
+	e.Cluster = seen.Cluster
+	value, err := json.Marshal(e)
 	if err != nil {
-		return seen, fmt.Errorf("accept the store: %w", err)
+		return seen, fmt.Errorf("write the era record: %w", err)
 	}
 	key := s.keys.record(KindEra, "")
 	w := &write{lane: key, guards: []*pb.Compare{unchanged(key, rev)}}
 	w.putAnyway(key, value, clientv3.NoLease)
 	out, err := s.free.do(ctx, w)
 	if err != nil {
-		return seen, fmt.Errorf("accept the store: %w", err)
+		return seen, fmt.Errorf("write the era record: %w", err)
 	}
-	seen.Era, seen.Revision = next, out.rev
+	seen.Era, seen.Origin, seen.Revision = e.Era, e.Cluster, out.rev
 	return seen, nil
 }
 

@@ -48,6 +48,15 @@ func TestObservationAfterAnother(t *testing.T) {
 	if err := (Observation{Cluster: "x", Era: 0, Revision: 1}).After(Observation{}); err != nil {
 		t.Errorf("without an earlier observation: %v", err)
 	}
+	for _, known := range []Observation{{}, before} {
+		err := (Observation{Cluster: "b", Era: 2, Revision: 500, Origin: "a"}).After(known)
+		if err == nil || !strings.Contains(err.Error(), "the data of etcd cluster a was restored into etcd cluster b") {
+			t.Errorf("the data of another cluster after %+v: got %v", known, err)
+		}
+		if err := (Observation{Cluster: "b", Era: 2, Revision: 500, Origin: "b"}).After(known); err != nil {
+			t.Errorf("the data of the same cluster after %+v: %v", known, err)
+		}
+	}
 	if err := (Observation{Cluster: "a", Era: -1, Revision: 2}).After(Observation{Cluster: "a", Era: 0, Revision: 1}); err != nil {
 		t.Errorf("garbage where nothing was ever accepted: %v", err)
 	}
@@ -109,6 +118,15 @@ func TestAStoreIsAccepted(t *testing.T) {
 	if err != nil || first.Era != 0 || first.Cluster == "" || first.Revision == 0 {
 		t.Fatalf("got %+v, %v", first, err)
 	}
+	for range 2 {
+		if err := s.Settle(ctx, epoch); err != nil {
+			t.Fatal(err)
+		}
+		seen, err := s.Observe(ctx, "")
+		if err != nil || seen.Origin != first.Cluster || seen.Era != 0 || seen.Revision != first.Revision+1 {
+			t.Fatalf("with the cluster in the record: got %+v, %v", seen, err)
+		}
+	}
 	known := Observation{Cluster: "gone", Era: 4, Revision: 1000}
 	seen, err := s.Accept(ctx, known, epoch, "tester")
 	if err != nil || seen.Era != 5 || seen.After(known) != nil {
@@ -128,6 +146,12 @@ func TestAStoreIsAccepted(t *testing.T) {
 	put(t, c, s.keys.record(KindEra, ""), `{"era":"five"}`)
 	if bad, err := s.Observe(ctx, ""); err != nil || bad.Era != -1 {
 		t.Errorf("garbage: got %+v, %v", bad, err)
+	}
+	if err := s.Settle(ctx, epoch); err != nil {
+		t.Error(err)
+	}
+	if bad, err := s.Observe(ctx, ""); err != nil || bad.Era != -1 {
+		t.Errorf("garbage was replaced without an acceptance: got %+v, %v", bad, err)
 	}
 	if seen, err := s.Accept(ctx, seen, epoch, "tester"); err != nil || seen.Era != 6 {
 		t.Errorf("over garbage: got %+v, %v", seen, err)

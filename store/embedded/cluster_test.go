@@ -106,7 +106,8 @@ func TestThreeMembers(t *testing.T) {
 
 func TestRemovedMemberEndsByItself(t *testing.T) {
 	t.Parallel()
-	servers := startAll(t, trio(t))
+	cfgs := trio(t)
+	servers := startAll(t, cfgs)
 	l := leader(servers)
 	out, rest := servers[(l+1)%3], servers[l]
 	// The strict check requires that all members are connected for at least five seconds.
@@ -123,6 +124,11 @@ func TestRemovedMemberEndsByItself(t *testing.T) {
 	if _, err := out.Client().Get(withTimeout(t, time.Second), "k", clientv3.WithSerializable()); err == nil {
 		t.Error("a read on an ended member succeeded")
 	}
+	if err := out.Close(); err != nil {
+		t.Logf("close the removed member: %v", err)
+	}
+	_, err := tryStart(t, cfgs[(l+1)%3])
+	wantError(t, err, "removed from the cluster; with this process stopped, move ")
 }
 
 func TestAMemberThatLostItsDataJoinsAgain(t *testing.T) {

@@ -42,7 +42,11 @@ func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 		return nil, fmt.Errorf("validate etcd.embedded: %w", err)
 	}
 	s, err := startOnce(ctx, cfg, log)
-	if cfg.Rejoin && errors.Is(err, errRemoved) {
+	switch {
+	case !errors.Is(err, errRemoved):
+	case !cfg.Rejoin:
+		err = fmt.Errorf("%w; with this process stopped, move %s away, and follow docs/how-to/replace-a-member.md", err, cfg.Dir)
+	default:
 		log.Named("etcd").
 			Warn("the cluster has removed this member: its data is set aside, and it joins again", "node", cfg.Name, "dir", cfg.Dir)
 		if err := setAside(cfg.Dir); err != nil {

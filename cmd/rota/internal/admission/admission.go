@@ -17,6 +17,7 @@ import (
 type Store interface {
 	Observe(ctx context.Context, jobName string) (store.Observation, error)
 	Accept(ctx context.Context, known store.Observation, now time.Time, by string) (store.Observation, error)
+	Settle(ctx context.Context, now time.Time) error
 	ResetReached(seen store.Observation)
 	Reached() int64
 	WentBack() int64
@@ -111,6 +112,11 @@ func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 			}
 			return err
 		}
+		if seen.Origin == "" {
+			if err := g.store.Settle(ctx, time.Now()); err != nil { // tried again in the next round
+				g.log.Debug("the cluster of the store was not recorded", "err", failure.Short(err))
+			}
+		}
 		seen.Era = max(seen.Era, known.Era) // a lower era can only be written by hand; other checks report it
 		g.keep(g.withCursor(seen))
 	}
@@ -139,9 +145,9 @@ func (g *Gatekeeper) Accept(ctx context.Context, now time.Time, by string) (stor
 }
 
 // hold records that this process waits for the acceptance of its store. The record is kept over a restart. So the process still
-// waits if the store has a higher revision by then.
+// waits if the store has a higher revision by then. Data of another cluster needs no record: the store has it.
 func (g *Gatekeeper) hold(restored *store.RestoredError) {
-	if held := restored.Remember(); held != g.memory.Last() {
+	if held := restored.Remember(); held.Revision > 0 && held != g.memory.Last() {
 		g.keep(held)
 	}
 }
