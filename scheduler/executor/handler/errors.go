@@ -65,8 +65,8 @@ type plainError struct {
 func (e *plainError) Error() string { return e.text }
 func (e *plainError) Unwrap() error { return e.kind }
 
-// plain returns err without methods of the function's own types. They can panic, as at a nil pointer in an error. So plain is called
-// where a panic is recovered.
+// plain returns err without methods of the function's own types. They can panic, as at a nil pointer in an error. So plain is
+// called where a panic is recovered.
 func plain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

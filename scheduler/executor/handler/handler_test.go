@@ -262,7 +262,8 @@ func TestOutputAndProgressAreHeartbeats(t *testing.T) {
 	}
 }
 
-// TestAllocationsOfACall bounds the allocations of a call of a function of a job without a heartbeat. One is the copy of the payload.
+// TestAllocationsOfACall bounds the allocations of a call of a function of a job without a heartbeat. One is the copy of the
+// payload.
 func TestAllocationsOfACall(t *testing.T) {
 	const most = 6
 	e := handler.New(map[string]handler.Func{"f": func(context.Context, handler.Task) error { return nil }}, time.Now)

@@ -120,7 +120,7 @@ func TestMistakesAreNotRetried(t *testing.T) {
 		{"no address", job.HTTP{URL: "/path"}, "url: not an absolute http or https address", false},
 		{"another protocol", job.HTTP{URL: "file:///etc/passwd"}, "url: not an absolute http or https address", false},
 		{"bad method", job.HTTP{URL: "http://x", Method: "A B"}, "method", false},
-		{"line break in a header", job.HTTP{URL: "http://x", Headers: map[string]string{"X-A": "a\nb"}}, "header X-A: its value has a line break", false},
+		{"line break in a header", job.HTTP{URL: "http://x", Headers: map[string]string{"X-A": "a\nb"}}, "header X-A: its value", false},
 		{"bad JSON", job.HTTP{URL: "http://x", JSON: json.RawMessage(`{`)}, "json", false},
 		{"missing reference", job.HTTP{URL: "http://x", Body: "${env:ROTA_TEST_MISSING}"}, "reference ${env:ROTA_TEST_MISSING}: variable is not set here", true},
 	} {

@@ -88,8 +88,8 @@ func TestNothingIsDroppedSilently(t *testing.T) {
 	}
 }
 
-// TestZonesOfATimer translates timers whose expressions have different time zones. An expression without one has that of the machine,
-// whatever stands before it.
+// TestZonesOfATimer translates timers whose expressions have different time zones. An expression without one has that of the
+// machine, whatever stands before it.
 func TestZonesOfATimer(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second, zone string
@@ -99,8 +99,8 @@ func TestZonesOfATimer(t *testing.T) {
 		"one zone":                       {"*-*-* 02:00 Europe/Berlin", "*-*-* 14:00 Europe/Berlin", "Europe/Berlin", 2, ""},
 		"no zone":                        {"*-*-* 02:00", "*-*-* 14:00", "America/New_York", 2, ""},
 		"the zone of the machine, named": {"*-*-* 02:00", "*-*-* 14:00 America/New_York", "America/New_York", 2, ""},
-		"a zone, then none":              {"*-*-* 02:00 Europe/Berlin", "daily", "Europe/Berlin", 1, "OnCalendar=daily: it is in America/New_York"},
-		"none, then a zone":              {"daily", "*-*-* 02:00 Europe/Berlin", "America/New_York", 1, "Europe/Berlin: it is in Europe/Berlin"},
+		"a zone, then none":              {"*-*-* 02:00 Europe/Berlin", "daily", "Europe/Berlin", 1, "daily: it is in America/New_York"},
+		"none, then a zone":              {"daily", "*-*-* 02:00 Europe/Berlin", "America/New_York", 1, "it is in Europe/Berlin"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got importer.Result
