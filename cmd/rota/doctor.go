@@ -130,7 +130,12 @@ func (c *cli) ask(ctx context.Context, node, at string) doctor.Answer {
 		a.Err, a.Strange = err, strange(err)
 		return a
 	}
-	a.Ready, a.Why = v.Ready, v.NotReady
+	a.Ready, a.Why, a.Absent = v.Ready, v.NotReady, map[string]string{}
+	for _, m := range v.Members {
+		if m.State != "present" {
+			a.Absent[m.Name] = m.State
+		}
+	}
 	for _, k := range v.Clocks {
 		a.Clocks = append(a.Clocks, doctor.Clock{
 			Node: k.Node, Offset: seconds(k.OffsetSeconds), Uncertainty: seconds(k.UncertaintySeconds),

@@ -19,7 +19,9 @@ func (e *examiner) replicas() {
 	if len(e.Replicas) == 0 {
 		e.add("", "No replica is present: nothing is dispatched.", "start the replicas")
 	}
+	absent := map[string]string{}
 	for _, a := range e.Answers {
+		maps.Copy(absent, a.Absent)
 		switch {
 		case a.Err != nil && a.Strange:
 			e.add(a.Node, "The replica was not asked at "+a.Addr+": "+a.Err.Error()+".",
@@ -30,6 +32,10 @@ func (e *examiner) replicas() {
 		case !a.Ready:
 			e.add(a.Node, "The replica is not ready: "+strings.Join(a.Why, "; ")+".", "rota health --ready --server URL")
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(absent)) {
+		e.add(name, "The replica is "+absent[name]+": the cluster tolerates fewer losses.",
+			"start it; if its data is lost: docs/how-to/replace-a-member.md")
 	}
 	e.addresses()
 	e.listeners()

@@ -93,6 +93,14 @@ func TestFindings(t *testing.T) {
 			func(f *doctor.Facts) { f.Answers[0].Ready, f.Answers[0].Why = false, []string{"the store is silent"} },
 			[]string{"replicas q1 The replica is not ready: the store is silent."},
 		},
+		"a replica that is gone": {
+			func(f *doctor.Facts) {
+				f.Replicas, f.Answers = f.Replicas[:2], f.Answers[:2]
+				f.Answers[0].Absent = map[string]string{"q3": "missing"}
+				f.Answers[1].Absent = map[string]string{"q3": "missing"}
+			},
+			[]string{"replicas q3 The replica is missing: the cluster tolerates fewer losses."},
+		},
 		"a replica at another address": {
 			func(f *doctor.Facts) { f.Answers[0].Err = errors.New("no route") },
 			[]string{"replicas q1 The replica is present in the store, but does not answer here at q1:8470: no route."},

@@ -50,6 +50,7 @@ type Answer struct {
 	Ready   bool
 	Why     []string // why it is not ready
 	Clocks  []Clock
+	Absent  map[string]string // the states of the other replicas that are not present, by name: missing or stopped
 }
 
 // Clock is the clock of another replica, as one replica measured it.
