@@ -29,7 +29,7 @@ type report struct {
 	countedIn *tally          // Worker.unsent or Worker.blocked
 }
 
-// newReport makes the report of an attempt that ended with the checked outcome o. notBegun says that the attempt's work never began;
+// newReport makes the report of an attempt that ended with the checked outcome o. notBegun says that its work never began;
 // now is the leader's time.
 func newReport(run job.Run, spec *job.Spec, o job.Outcome, notBegun bool, now time.Time, random float64) *report {
 	r := &report{Run: run, Rev: run.Rev}
