@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/cobra"
 )
 
@@ -44,9 +46,15 @@ the order of the workflow that did not succeed. A step that is skipped because o
 	return cmd
 }
 
-// printRepeated reports that the run existed already: an earlier request with the same key created it.
+// printRepeated reports that the run existed already: an earlier request with the same key created it. That run may have ended
+// without success, and nothing runs then.
 func (c *cli) printRepeated(created bool, r *api.RunView) {
-	if !created {
-		c.printErr("an earlier request with the key %q created run %s", r.Key, r.Ref)
+	if created {
+		return
 	}
+	text := fmt.Sprintf("an earlier request with the key %q created run %s: it is %s", r.Key, r.Ref, r.State)
+	if r.State.Terminal() && r.State != job.Succeeded {
+		text += "; rota retry repeats it, and another key makes a new run"
+	}
+	c.printErr("%s", text)
 }
