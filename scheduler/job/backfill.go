@@ -23,7 +23,7 @@ type Backfill struct {
 	Started  int           `json:"started,omitempty"` // slots that got a run
 	Passed   int           `json:"passed,omitempty"`  // slots that had a record already, and got no run
 	State    BackfillState `json:"state"`
-	Reason   string        `json:"reason,omitempty"`  // why it was stopped
+	Reason   string        `json:"reason,omitempty"`  // why it was stopped, or for what it has waited for some time
 	Finished time.Time     `json:"finished,omitzero"` // of the last run, or of the stop
 
 	By              string      `json:"by,omitempty"`

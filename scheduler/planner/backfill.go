@@ -10,6 +10,7 @@ import (
 const (
 	maxPassed    = 1000                   // how many slots that have a record already one decision skips
 	backfillPoll = 500 * time.Millisecond // how soon a backfill looks for room again
+	backfillTold = 10 * time.Second       // how long a backfill waits before its record says for what
 )
 
 // applyBackfill applies a change of a backfill's record.
@@ -21,6 +22,7 @@ func (p *Planner) applyBackfill(c job.Change) {
 		p.backfills[c.Name] = b
 	} else {
 		delete(p.backfills, c.Name)
+		delete(p.held, c.Name)
 	}
 	if j := p.jobs[c.Name]; j != nil {
 		p.markDirty(j)
@@ -32,8 +34,11 @@ func (p *Planner) applyBackfill(c job.Change) {
 // front of others.
 func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	b := p.backfills[j.name]
-	if b == nil || b.State != job.BackfillRunning || j.def == nil || p.paused(j) {
+	if b == nil || b.State != job.BackfillRunning || j.def == nil {
 		return nil
+	}
+	if p.paused(j) {
+		return p.nameWait(j, b, reasonPaused)
 	}
 	switch {
 	case !j.def.Created.Equal(b.JobCreated):
@@ -54,10 +59,10 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	case next.Passed-b.Passed >= maxPassed:
 		return p.moveBackfill(j, next)
 	case !found && active == 0:
-		next.State, next.Finished = job.BackfillDone, now
+		next.State, next.Reason, next.Finished = job.BackfillDone, "", now
 		return p.moveBackfill(j, next)
 	case !found || active >= b.Concurrency:
-		return nil // the end of a run leads here again
+		return p.nameWait(j, b, "") // the end of a run leads here again
 	}
 	r := job.Run{
 		Job: j.name, ID: job.SlotID(slot), Kind: job.KindBackfill, Slot: slot, Due: now, State: job.Pending,
@@ -65,29 +70,71 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	}
 	r.Params, r.Defaulted = j.def.Spec.DefaultParams()
 	if r.NeedsApproval(j.def.Spec) { // it needs no room yet
-		next.Position, next.Started = slot, next.Started+1
+		next.Position, next.Started, next.Reason = slot, next.Started+1, ""
 		d := p.moveBackfill(j, next)
 		d.Behind = p.runsBehind(steps, &r)
 		d.Run = new(r.Ask(j.def.Spec.Approve, now))
 		return d
 	}
-	if j.liveWaits(now) || p.unplaced.waiting > 0 || p.throttleReason(j, &r, j.def.Spec, now, false) != "" {
-		p.wakeAt(j, now.Add(backfillPoll))
-		return nil
-	}
-	w, _ := p.choose(j, j.def.Spec, &r, now)
-	if w == nil || !p.spares(w) {
-		p.wakeAt(j, now.Add(backfillPoll))
-		return nil
+	w, why := p.spareWorker(j, &r, now)
+	if why != "" {
+		return p.holdBackfill(j, b, why, now)
 	}
 	armed := j.assignTo(w, r, now)
 	if armed == nil {
 		return nil
 	}
-	next.Position, next.Started = slot, next.Started+1
+	delete(p.held, j.name)
+	next.Position, next.Started, next.Reason = slot, next.Started+1, ""
 	d := p.moveBackfill(j, next)
 	d.Run, d.Behind = armed, p.runsBehind(steps, &r)
 	return d
+}
+
+// spareWorker returns the worker that executes the backfilled run r now, or why none does.
+func (p *Planner) spareWorker(j *jobState, r *job.Run, now time.Time) (w *job.Worker, why string) {
+	switch {
+	case j.liveWaits(now):
+		return nil, reasonDueRun
+	case p.unplaced.waiting > 0:
+		return nil, reasonDueRuns
+	}
+	if why := p.throttleReason(j, r, j.def.Spec, now, false); why != "" {
+		return nil, why
+	}
+	w, accepted := p.choose(j, j.def.Spec, r, now)
+	switch {
+	case w == nil:
+		return nil, noWorkerReason(j.def.Spec, r, accepted)
+	case !p.spares(w):
+		return nil, reasonNoSpare
+	}
+	return w, ""
+}
+
+// holdBackfill lets a backfill wait, and looks again soon. The record says why if it waits for long: short waits often change, and
+// each change would be a write.
+func (p *Planner) holdBackfill(j *jobState, b *job.Backfill, why string, now time.Time) *job.Decision {
+	p.wakeAt(j, now.Add(backfillPoll))
+	since, known := p.held[j.name]
+	if !known {
+		p.held[j.name] = now
+	}
+	if !known || now.Sub(since) < backfillTold {
+		return nil
+	}
+	p.held[j.name] = now
+	return p.nameWait(j, b, why)
+}
+
+// nameWait returns the decision that writes why a backfill waits, "" for its own runs; nil if its record says so.
+func (p *Planner) nameWait(j *jobState, b *job.Backfill, why string) *job.Decision {
+	if b.Reason == why {
+		return nil
+	}
+	next := *b
+	next.Reason = why
+	return p.moveBackfill(j, next)
 }
 
 // moveBackfill returns the decision that writes a backfill. It depends on the definition, because that has the schedule.

@@ -39,6 +39,7 @@ type Planner struct {
 	nextFree  time.Time                // when a rate next frees one of those limits; zero: only a change can
 	breakers  published[bool]          // jobs that have a breaker, and whether it is open
 	backfills map[string]*job.Backfill // by job
+	held      map[string]time.Time     // by job: since when its backfill waits, or when its record last said for what
 	steps     steps
 	turned    map[string]time.Time // when workers came, left or began to drain, by name: see noteTurn
 	late      lateSlots
@@ -49,7 +50,7 @@ func New(cfg Config) *Planner {
 	return &Planner{
 		cfg: cfg.withDefaults(), jobs: make(map[string]*jobState), workers: make(map[string]*workerState),
 		unreadableWorkers: make(map[*workerState]time.Time), waiting: make(map[demandKind]*demand),
-		backfills: make(map[string]*job.Backfill), turned: make(map[string]time.Time),
+		backfills: make(map[string]*job.Backfill), held: make(map[string]time.Time), turned: make(map[string]time.Time),
 		limits: make(map[string]*limitState), contended: make(map[*limitState]bool),
 	}
 }

@@ -20,6 +20,8 @@ import (
 const (
 	reasonNoRoom     = "no worker has room"
 	reasonNoSpare    = "no worker has room to spare for a backfill"
+	reasonDueRun     = "a due run of the job waits" // also of a backfill
+	reasonDueRuns    = "due runs wait for room"
 	reasonNoWorker   = "no worker accepts it: none is present with its labels or handler"
 	reasonNoLimits   = "no worker accepts it: none is present with its labels that can limit its resources"
 	reasonOverlap    = "overlap: waits for an earlier run of the job"

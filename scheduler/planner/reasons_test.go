@@ -35,7 +35,7 @@ func TestEveryReasonIsGivenAndExplained(t *testing.T) {
 	}
 }
 
-// explanations returns the explanation of every decision of the scripts.
+// explanations returns the explanation of every decision of the scripts, and the reasons of backfills.
 func explanations(t *testing.T) (texts []string) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -64,6 +64,9 @@ func explanations(t *testing.T) (texts []string) {
 				t.Errorf("%s: the planner gives the reason %q for %s, explain shows:\n%s", file, reason, d.Job, text)
 			}
 			texts = append(texts, text)
+			if d.Backfill != nil { // rota backfill shows it
+				texts = append(texts, d.Backfill.Reason)
+			}
 		})
 	}
 	return texts

@@ -226,7 +226,7 @@ func (st *stage) mustRun(name string) *job.Run {
 func (st *stage) show() {
 	for ; st.shown < len(st.store.log); st.shown++ {
 		c := st.store.log[st.shown]
-		if b := job.ValueOf[job.Backfill](c); b != nil && b.State != job.BackfillRunning {
+		if b := job.ValueOf[job.Backfill](c); b != nil && (b.State != job.BackfillRunning || b.Reason != "") {
 			st.print("backfill of %s %s: %d started, %d passed %s", b.Job, b.State, b.Started, b.Passed, b.Reason)
 		}
 		switch r := job.ValueOf[job.Run](c); {
