@@ -46,8 +46,8 @@ the order of the workflow that did not succeed. A step that is skipped because o
 	return cmd
 }
 
-// printRepeated reports that the run existed already: an earlier request with the same key created it. That run may have ended
-// without success, and nothing runs then.
+// printRepeated reports that the run existed already: an earlier request with the same key created it. If it has ended without
+// success, nothing runs.
 func (c *cli) printRepeated(created bool, r *api.RunView) {
 	if created {
 		return
