@@ -36,7 +36,7 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 		return nil, election.ErrTermLost
 	}
 	w := newWrite(s.ids.next(), d.Job)
-	w.patient = d.Backfill == nil && (d.Run == nil || d.Run.State == job.Armed && armedAhead(d.Run))
+	w.patient = patientDecision(d)
 	if d.JobRev != 0 {
 		w.guards = append(w.guards, unchanged(s.keys.job(d.Job), d.JobRev))
 	}

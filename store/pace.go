@@ -29,9 +29,15 @@ func (g *group) waitLocked() time.Duration {
 	return time.Until(g.turn)
 }
 
-// isPatient reports whether the write by which a worker makes r from an assigned run is patient. Such a write is a claim before
+// patientDecision reports whether the write of a decision is patient: it arms a run ahead of its time, or decides about no run at all, as
+// a deletion of history does. A backfill creates its next run only after the answer.
+func patientDecision(d *job.Decision) bool {
+	return d.Backfill == nil && (d.Run == nil || d.Run.State == job.Armed && armedAhead(d.Run))
+}
+
+// patientRun reports whether the write by which a worker makes r from an assigned run is patient. Such a write is a claim before
 // the start, or the end of a run. A run that is due when it is armed may be one of many steps, or somebody waits for it.
-func isPatient(r *job.Run, now time.Time) bool {
+func patientRun(r *job.Run, now time.Time) bool {
 	return armedAhead(r) && (r.State.Terminal() || r.State == job.Running && r.Started.After(now))
 }
 

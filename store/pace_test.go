@@ -245,7 +245,29 @@ func TestWhichWritesOfAWorkerArePatient(t *testing.T) {
 	} {
 		r := slot("j", 0)
 		r.Due, r.State, r.Armed, r.Started = now, c.state, now.Add(c.armed), now.Add(c.started)
-		if got := isPatient(r, now); got != c.want {
+		if got := patientRun(r, now); got != c.want {
+			t.Errorf("%s: patient %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestWhichDecisionsArePatient(t *testing.T) {
+	due, ahead := given(slot("j", 1), "w"), given(slot("j", 1), "w")
+	due.Armed, ahead.Armed = due.Due, ahead.Due.Add(-time.Second)
+	ended := *ahead
+	ended.State = job.Lost
+	for name, c := range map[string]struct {
+		decision job.Decision
+		want     bool
+	}{
+		"a run armed ahead":         {job.Decision{Run: ahead}, true},
+		"a run that is due":         {job.Decision{Run: due}, false},
+		"a run that waits":          {job.Decision{Run: slot("j", 1)}, false},
+		"the end of a run":          {job.Decision{Run: &ended}, false},
+		"a deletion of history":     {job.Decision{Deletions: []*job.Run{&ended}}, true},
+		"the next slot to backfill": {job.Decision{Backfill: &job.Backfill{}}, false},
+	} {
+		if got := patientDecision(&c.decision); got != c.want {
 			t.Errorf("%s: patient %v, want %v", name, got, c.want)
 		}
 	}

@@ -76,7 +76,7 @@ func (s *Store) runWrite(r *job.Run) (*write, error) {
 	key := s.keys.run(r.Job, r.ID)
 	w := newWrite(s.ids.next(), key)
 	w.urgent = r.State == job.Running // claims go before outcomes
-	w.patient = isPatient(r, time.Now())
+	w.patient = patientRun(r, time.Now())
 	r.Op = w.id
 	return w, w.putRun(key, r.Rev, r)
 }

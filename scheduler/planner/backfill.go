@@ -18,10 +18,13 @@ func (p *Planner) applyBackfill(c job.Change) {
 	if known := p.backfills[c.Name]; known != nil && c.Rev <= known.Rev {
 		return
 	}
-	if b := job.ValueOf[job.Backfill](c); b != nil {
+	b := job.ValueOf[job.Backfill](c)
+	if b != nil {
 		p.backfills[c.Name] = b
 	} else {
 		delete(p.backfills, c.Name)
+	}
+	if b == nil || b.State != job.BackfillRunning {
 		delete(p.held, c.Name)
 	}
 	if j := p.jobs[c.Name]; j != nil {
@@ -70,8 +73,7 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	}
 	r.Params, r.Defaulted = j.def.Spec.DefaultParams()
 	if r.NeedsApproval(j.def.Spec) { // it needs no room yet
-		next.Position, next.Started, next.Reason = slot, next.Started+1, ""
-		d := p.moveBackfill(j, next)
+		d := p.startBackfilled(j, next, slot)
 		d.Behind = p.runsBehind(steps, &r)
 		d.Run = new(r.Ask(j.def.Spec.Approve, now))
 		return d
@@ -84,9 +86,7 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	if armed == nil {
 		return nil
 	}
-	delete(p.held, j.name)
-	next.Position, next.Started, next.Reason = slot, next.Started+1, ""
-	d := p.moveBackfill(j, next)
+	d := p.startBackfilled(j, next, slot)
 	d.Run, d.Behind = armed, p.runsBehind(steps, &r)
 	return d
 }
@@ -134,6 +134,13 @@ func (p *Planner) nameWait(j *jobState, b *job.Backfill, why string) *job.Decisi
 	}
 	next := *b
 	next.Reason = why
+	return p.moveBackfill(j, next)
+}
+
+// startBackfilled returns the decision that moves a backfill past a slot, which gets its run by the same decision.
+func (p *Planner) startBackfilled(j *jobState, next job.Backfill, slot time.Time) *job.Decision {
+	delete(p.held, j.name)
+	next.Position, next.Started, next.Reason = slot, next.Started+1, ""
 	return p.moveBackfill(j, next)
 }
 
