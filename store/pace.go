@@ -29,8 +29,8 @@ func (g *group) waitLocked() time.Duration {
 	return time.Until(g.turn)
 }
 
-// patientDecision reports whether the write of a decision is patient. Such a decision arms a run ahead of its time, or decides about
-// no run at all, as a deletion of history does. A backfill creates its next run only after the answer.
+// patientDecision reports whether the write of a decision is patient. Such a decision arms a run ahead of its time, or is about no
+// run at all, as a deletion of history. A backfill creates its next run only after the answer.
 func patientDecision(d *job.Decision) bool {
 	return d.Backfill == nil && (d.Run == nil || d.Run.State == job.Armed && armedAhead(d.Run))
 }
