@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -54,6 +55,7 @@ type Lease struct {
 	id      clientv3.LeaseID
 	asked   Reading        // the clocks before the grant was sent
 	hint    chan struct{}  // contains at most one request to renew now; never closed
+	gone    chan struct{}  // contains at most one report that etcd has removed the lease or its keys; never closed
 	contact *QuorumContact // nil: renewals alone keep the lease
 
 	mu       sync.Mutex // guards the fields below
@@ -81,7 +83,8 @@ func Grant(ctx context.Context, client *clientv3.Client, cfg LeaseConfig, clock 
 	ttl := time.Duration(resp.TTL) * time.Second
 	return &Lease{
 		client: client, cfg: cfg, clock: clock, id: resp.ID, asked: asked, hint: make(chan struct{}, 1),
-		ttl: ttl, deadline: asked.Mono.Add(ttl - cfg.Margin),
+		gone: make(chan struct{}, 1),
+		ttl:  ttl, deadline: asked.Mono.Add(ttl - cfg.Margin),
 	}, nil
 }
 
@@ -116,18 +119,16 @@ func (l *Lease) Run(ctx context.Context) error {
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-
-	gone := make(chan struct{}) // closed by the renewing goroutine if etcd does not know the lease
 	wg.Go(func() {
 		if l.renewUntilGone(ctx) {
-			close(gone)
+			l.Gone()
 		}
 	})
 
 	// The deadline is watched in this goroutine, so that a renewal that hangs cannot delay it.
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for last := l.asked; ; {
+	for last, gone := l.asked, false; ; {
 		now := l.clock()
 		if err := now.suspendedSince(last); err != nil {
 			return fmt.Errorf("%w: %w", ErrLeaseLost, err)
@@ -140,15 +141,52 @@ func (l *Lease) Run(ctx context.Context) error {
 		if l.contact != nil && now.Mono.Sub(l.contact.since(l.asked.Mono)) > maxSilence(l.TTL()) {
 			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrNoQuorum)
 		}
+		if gone { // before its deadline, by the clocks that were read after the report
+			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrLeaseGone)
+		}
 		timer.Reset(min(left, clockTick))
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-gone:
-			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrLeaseGone)
+		case <-l.gone:
+			gone = true
 		case <-timer.C:
 		}
 	}
+}
+
+// Gone reports that etcd has removed the lease, or a key on it. Run then ends with ErrLeaseGone, unless the lease was lost before
+// that for another reason. So a caller that finds ErrLeaseGone knows that etcd removed a lease that was not due.
+func (l *Lease) Gone() {
+	select {
+	case l.gone <- struct{}{}:
+	default:
+	}
+}
+
+// Regain obtains the lease again under its ID, after Run has ended with ErrLeaseGone. Then Run may be called again. Keys that were
+// on the lease stay removed. A lease that etcd still has counts as regained.
+func (l *Lease) Regain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	asked, ttl := l.clock().Mono, l.TTL()
+	_, err := leaseService(l.client).LeaseGrant(ctx, &pb.LeaseGrantRequest{ID: int64(l.id), TTL: int64(ttl / time.Second)})
+	switch err = rpctypes.Error(err); {
+	case err == nil:
+		l.extend(asked, ttl)
+	case !errors.Is(err, rpctypes.ErrLeaseExist):
+		return fmt.Errorf("grant lease %x again: %w", l.id, err)
+	}
+	return nil
+}
+
+// leaseService returns the service to which client sends its requests about leases. A client without a network has a method for
+// this. clientv3 itself cannot ask for an ID.
+func leaseService(client *clientv3.Client) pb.LeaseClient {
+	if in, ok := client.Lease.(interface{ Service() pb.LeaseClient }); ok {
+		return in.Service()
+	}
+	return clientv3.RetryLeaseClient(client)
 }
 
 // Revoke ends the lease and deletes its keys. A lease that is gone already counts as revoked.

@@ -71,7 +71,8 @@ func (s *Store) OrdersHeard() time.Time {
 // sessions, but a worker that never returns closes none. Only the leader calls SweepOrders, with the context of its term.
 //
 // Nothing is lost: orders only inform, and they are for a session that has ended. If a worker of the name returns
-// meanwhile, etcd refuses the removal, and the worker closes the order itself.
+// meanwhile, etcd refuses the removal, and the worker closes the order itself. A worker that puts its presence back has read the
+// orders of its session, or the leader takes the runs back after ClaimTimeout.
 func (s *Store) SweepOrders(ctx context.Context, term election.Term) (removed int, err error) {
 	if term.Rev <= 0 {
 		return 0, election.ErrTermLost

@@ -18,9 +18,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
+// restoreWithin is how long a presence is being restored before it is lost. It is less than planner.DefaultRestoreGrace, so that a
+// worker whose presence could not be restored has ended its attempts when the leader repeats them.
+const restoreWithin = 700 * time.Millisecond
+
 // Presence shows that a worker or a replica is alive: a record on a lease that is renewed until Close. The presence is
 // lost when the lease may have expired, when etcd's majority stops answering other requests, or when another client
-// removes or replaces the record.
+// replaces the record. If etcd or another client removes the record before the lease is due, it is put back under the same
+// session.
 type Presence struct {
 	store  *Store
 	lease  *election.Lease
@@ -55,11 +60,7 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 	lease.RequireContact(&s.contact) // following our key contacts etcd all the time
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &Presence{store: s, lease: lease, key: key, lost: make(chan struct{}), cancel: cancel}
-	p.wg.Go(func() { // started now, because the write of the record may take long
-		if lease.Run(life) != nil {
-			p.lose()
-		}
-	})
+	p.wg.Go(func() { p.hold(life) }) // started now, because the write of the record may take long
 	if err := p.replace(ctx, record(p.ID())); err != nil {
 		_ = p.Close(context.WithoutCancel(ctx))
 		return nil, err
@@ -68,10 +69,51 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 	return p, nil
 }
 
+// hold renews the lease until ctx ends or the presence is lost.
+func (p *Presence) hold(ctx context.Context) {
+	for {
+		err := p.lease.Run(ctx)
+		if err == nil || p.isLost() {
+			return
+		}
+		if !errors.Is(err, election.ErrLeaseGone) || p.restore(ctx) != nil {
+			p.lose()
+			return
+		}
+	}
+}
+
+// restore puts the record back on its lease, after etcd or another client has removed it before the lease was due. So a mistake of
+// etcd (its issue 15247) ends no attempts.
+func (p *Presence) restore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, restoreWithin)
+	defer cancel()
+	if err := p.lease.Regain(ctx); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	value := p.value
+	p.mu.Unlock()
+	err := p.put(ctx, value, absent(p.key))
+	if errors.Is(err, job.ErrConflict) { // there is a record, and inspect decides about it
+		return nil
+	}
+	if err == nil {
+		p.store.log.Warn("presence was removed before its time, and is back", "key", p.key)
+	}
+	return err
+}
+
 // ID returns the session: the lease's id in hexadecimal, as etcdctl prints it.
 func (p *Presence) ID() string { return sessionID(p.lease.ID()) }
 
 func sessionID(lease clientv3.LeaseID) string { return strconv.FormatInt(int64(lease), 16) }
+
+// sessionLease returns the lease of a session; clientv3.NoLease if the session is not one of a Presence.
+func sessionLease(session string) clientv3.LeaseID {
+	id, _ := strconv.ParseInt(session, 16, 64)
+	return clientv3.LeaseID(id)
+}
 
 // Deadline returns the instant after which other processes may consider this one dead.
 func (p *Presence) Deadline() time.Time { return p.lease.Deadline() }
@@ -99,6 +141,15 @@ func (p *Presence) Close(ctx context.Context) error {
 	p.cancel()
 	p.wg.Wait()
 	return p.lease.Revoke(ctx)
+}
+
+func (p *Presence) isLost() bool {
+	select {
+	case <-p.lost:
+		return true
+	default:
+		return false
+	}
 }
 
 func (p *Presence) lose() { p.once.Do(func() { close(p.lost) }) }
@@ -158,7 +209,7 @@ func (p *Presence) follower(ctx context.Context) follower {
 		},
 		reset: func(int64) {
 			if !found {
-				p.lose()
+				p.lease.Gone()
 			}
 		},
 		consumer: consumer{current: func(time.Time) {}, apply: func(_ int64, events []*clientv3.Event) {
@@ -166,7 +217,7 @@ func (p *Presence) follower(ctx context.Context) follower {
 				switch {
 				case string(ev.Kv.Key) != p.key: // the key of a longer name
 				case ev.Type == clientv3.EventTypeDelete:
-					p.lose()
+					p.lease.Gone()
 				default:
 					p.inspect(ctx, ev.Kv)
 				}
@@ -209,18 +260,33 @@ func (p *Presence) inspect(ctx context.Context, kv *mvccpb.KeyValue) {
 	}
 }
 
+// endedSession is the session in the last record of a worker that EndWorker ends. No worker has it.
+const endedSession = "ended"
+
 // EndWorker removes the presence of a worker whose process is proven dead, so that its runs move to other workers at
-// once. Only the leader calls it. The error is job.ErrConflict if the presence has changed.
+// once. Before that, its record gets another session: a worker that lives after all then gives its own session up, and does not
+// put the record back. Only the leader calls it. The error is job.ErrConflict if the presence has changed.
 func (s *Store) EndWorker(ctx context.Context, term election.Term, w *job.Worker) error {
 	if term.Rev <= 0 {
 		return election.ErrTermLost
 	}
 	key := s.keys.record(KindWorkers, w.Name)
-	wr := &write{lane: key}
-	wr.drop(key, w.Rev)
+	value, err := encode(job.Worker{Name: w.Name, Session: endedSession, Capacity: w.Capacity, Started: w.Started, Draining: true})
+	if err != nil {
+		return err
+	}
+	end := &write{lane: key, guards: []*pb.Compare{unchanged(key, w.Rev)}}
+	end.putAnyway(key, value, sessionLease(w.Session))
 	// A group of its own, because that of the term ends with the context of its first caller.
-	if _, err := s.newGroup(ctx, &term).do(ctx, wr); err != nil {
+	led := s.newGroup(ctx, &term)
+	ended, err := led.do(ctx, end)
+	if err != nil {
 		return fmt.Errorf("end worker %s: %w", w.Name, err)
+	}
+	remove := &write{lane: key}
+	remove.drop(key, ended.rev)
+	if _, err := led.do(ctx, remove); err != nil && !errors.Is(err, job.ErrConflict) { // a conflict: the worker has started again
+		return fmt.Errorf("remove ended worker %s: %w", w.Name, err)
 	}
 	return nil
 }

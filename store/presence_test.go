@@ -27,31 +27,16 @@ func present(t *testing.T, s *Store) *Presence {
 	return p
 }
 
-func isLost(p *Presence) bool {
-	select {
-	case <-p.Done():
-		return true
-	default:
-		return false
-	}
-}
+func isLost(p *Presence) bool { return p.isLost() }
 
 func TestAPresenceIsLost(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, s *Store, c *clientv3.Client, p *Presence){
-		"when its record is deleted": func(t *testing.T, s *Store, c *clientv3.Client, _ *Presence) {
-			remove(t, c, s.keys.record(KindWorkers, "w"))
-		},
 		"when somebody writes another session": func(t *testing.T, s *Store, c *clientv3.Client, _ *Presence) {
 			put(t, c, s.keys.record(KindWorkers, "w"), `{"name":"w","session":"1f","capacity":1}`)
 		},
 		"when somebody writes another session on its lease": func(t *testing.T, s *Store, c *clientv3.Client, _ *Presence) {
 			key, value := s.keys.record(KindWorkers, "w"), `{"name":"w","session":"1f","capacity":1}`
 			if _, err := c.Put(t.Context(), key, value, clientv3.WithIgnoreLease()); err != nil {
-				t.Error(err)
-			}
-		},
-		"when its lease is revoked": func(t *testing.T, _ *Store, c *clientv3.Client, p *Presence) {
-			if _, err := c.Revoke(t.Context(), p.lease.ID()); err != nil {
 				t.Error(err)
 			}
 		},
@@ -206,6 +191,8 @@ func TestEndWorkerKeepsTheTerm(t *testing.T) {
 		s := open(t, c)
 		term := reign(t, c, "a")
 		p := present(t, s)
+		put(t, c, s.keys.record(KindWorkers, "w"), "garbage") // the presence repairs it, which proves that its watch works
+		eventually(t, "repaired", func() bool { _, err := s.Worker(t.Context(), "w"); return err == nil })
 		w, err := s.Worker(t.Context(), "w")
 		if err != nil {
 			t.Fatal(err)
@@ -216,6 +203,12 @@ func TestEndWorkerKeepsTheTerm(t *testing.T) {
 		}
 		cancel()
 		eventually(t, "lost", func() bool { return isLost(p) })
+		if p.Taken() {
+			t.Error("taken, though no other process has the name")
+		}
+		if got := value(t, c, s.keys.record(KindWorkers, "w")); got != "" {
+			t.Errorf("after EndWorker: got %q, want no record", got)
+		}
 		if a := commit(t, s, term, fire(slot("j", 1), 0))[0]; a.Err != nil {
 			t.Errorf("the first decision of the term: %v", a.Err)
 		}

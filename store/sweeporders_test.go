@@ -14,7 +14,7 @@ func TestOrdersOfAbsentWorkersAreRemoved(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)
 		term := reign(t, c, "a")
-		present(t, s) // the worker w
+		p := present(t, s) // the worker w
 		for n, worker := range []string{"w", "gone", "gone", "w2"} {
 			r := slot("j", n)
 			d := fire(given(r, worker), 0)
@@ -32,7 +32,9 @@ func TestOrdersOfAbsentWorkersAreRemoved(t *testing.T) {
 		if err != nil || len(resp.Kvs) != 1 || string(resp.Kvs[0].Key)[:len(s.keys.queue("w"))] != s.keys.queue("w") {
 			t.Errorf("got %v (%v), want the order of the worker that is there", resp.Kvs, err)
 		}
-		remove(t, c, s.keys.record(KindWorkers, "w"))
+		if err := p.Close(within(t)); err != nil {
+			t.Fatal(err)
+		}
 		remove(t, c, term.Key)
 		if removed, err := s.SweepOrders(within(t), term); removed != 0 || !errors.Is(err, election.ErrTermLost) {
 			t.Errorf("after the term: %d removed, %v", removed, err)

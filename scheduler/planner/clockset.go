@@ -27,7 +27,7 @@ func (p *Planner) ClockSet(by time.Duration, now time.Time) {
 		adapt(&at)
 		p.turned[name] = at
 	}
-	for w, at := range p.unreadableWorkers {
-		p.unreadableWorkers[w] = at.Add(by)
+	for w, at := range p.doubtfulWorkers {
+		p.doubtfulWorkers[w] = at.Add(by)
 	}
 }

@@ -67,7 +67,9 @@ func (st *stage) do(line string) {
 	case "worker":
 		st.join(name, opts)
 	case "lose":
+		st.store.endWorker(*st.workers[name])
 		delete(st.workers, name)
+	case "evict":
 		st.store.remove(job.RecordWorker, name)
 	case "lead":
 		st.leader, st.fed = planner.New(st.config), len(st.store.log)
@@ -291,9 +293,4 @@ func number(s string) int {
 func rate(s string) job.Rate {
 	r, _ := job.ParseRate(s)
 	return r
-}
-
-func clock(s string) time.Time {
-	t, _ := time.Parse(time.TimeOnly, s)
-	return midnight.Add(t.Sub(t.Truncate(24 * time.Hour)))
 }

@@ -13,6 +13,9 @@ type Config struct {
 	// ReturnGrace is how long after the start of a term an absent worker may return before its runs are lost. It applies
 	// to workers that this planner has never seen present. Zero means DefaultReturnGrace.
 	ReturnGrace time.Duration
+	// RestoreGrace is how long a worker counts as present after its record was removed although it did not drain. In this time
+	// it may put its record back. Zero means DefaultRestoreGrace.
+	RestoreGrace time.Duration
 	// ClaimTimeout is how long a present worker may keep a due run without starting it or handing it back. After that
 	// the leader takes the run back. Zero means DefaultClaimTimeout.
 	ClaimTimeout time.Duration
@@ -40,6 +43,7 @@ type Retention struct {
 const (
 	DefaultWorkerTTL    = 7 * time.Second
 	DefaultReturnGrace  = 7 * time.Second
+	DefaultRestoreGrace = time.Second
 	DefaultClaimTimeout = time.Minute
 	DefaultStopMargin   = time.Minute
 	DefaultStopPatience = 2 * time.Minute
@@ -49,6 +53,7 @@ const (
 func (c Config) withDefaults() Config {
 	c.WorkerTTL = cmp.Or(c.WorkerTTL, DefaultWorkerTTL)
 	c.ReturnGrace = cmp.Or(c.ReturnGrace, DefaultReturnGrace)
+	c.RestoreGrace = cmp.Or(c.RestoreGrace, DefaultRestoreGrace)
 	c.ClaimTimeout = cmp.Or(c.ClaimTimeout, DefaultClaimTimeout)
 	c.StopMargin = cmp.Or(c.StopMargin, DefaultStopMargin)
 	c.StopPatience = cmp.Or(c.StopPatience, DefaultStopPatience)

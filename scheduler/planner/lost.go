@@ -25,9 +25,6 @@ func (p *Planner) recoverLost(j *jobState, now time.Time) *job.Decision {
 // mustTakeBack reports whether a run must be taken from its worker now. If not, it sets the job's timer. It is called for each
 // run that has begun, so it copies no run.
 func (p *Planner) mustTakeBack(j *jobState, r *liveRun, now time.Time) bool {
-	if at, unreadable := p.unreadableWorkers[p.workers[r.Worker]]; unreadable {
-		p.wakeAt(j, at)
-	}
 	switch {
 	case p.lost(r.Run, now):
 		return true

@@ -14,8 +14,8 @@ type Planner struct {
 	invalid published[error] // jobs whose schedule cannot be parsed, and why
 	gate    job.Gate
 	gateRev int64 // revision of the gate's record, readable or not; zero: there is none
-	// unreadableWorkers are present workers with an unreadable record, and when each counts as absent.
-	unreadableWorkers map[*workerState]time.Time
+	// doubtfulWorkers are workers whose record became unreadable, or was removed, and when each counts as absent.
+	doubtfulWorkers map[*workerState]time.Time
 
 	leading    bool
 	term       int64         // the latest term of which a cursor is known
@@ -37,6 +37,7 @@ type Planner struct {
 	limits    map[string]*limitState
 	contended map[*limitState]bool     // limits that runs wait for
 	nextFree  time.Time                // when a rate next frees one of those limits; zero: only a change can
+	doubtEnds time.Time                // when a doubtful worker next counts as absent; zero: there is none
 	breakers  published[bool]          // jobs that have a breaker, and whether it is open
 	backfills map[string]*job.Backfill // by job
 	held      map[string]time.Time     // by job: since when its backfill waits, or when its record last said for what
@@ -49,7 +50,7 @@ type Planner struct {
 func New(cfg Config) *Planner {
 	return &Planner{
 		cfg: cfg.withDefaults(), jobs: make(map[string]*jobState), workers: make(map[string]*workerState),
-		unreadableWorkers: make(map[*workerState]time.Time), waiting: make(map[demandKind]*demand),
+		doubtfulWorkers: make(map[*workerState]time.Time), waiting: make(map[demandKind]*demand),
 		backfills: make(map[string]*job.Backfill), held: make(map[string]time.Time), turned: make(map[string]time.Time),
 		limits: make(map[string]*limitState), contended: make(map[*limitState]bool),
 	}
@@ -95,12 +96,12 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 	now = now.UTC().Round(0) // timers count by the wall clock
 	p.now = now
 	p.countDue(now)
-	p.expireUnreadable(now)
+	p.expireDoubtful(now)
 	if !p.leading {
 		p.setFollowerTimers()
 		return nil
 	}
-	defer func() { p.nextFree = p.nextTurn(now) }()
+	defer func() { p.nextFree, p.doubtEnds = p.nextTurn(now), p.nextDoubt(now) }()
 	var ds []job.Decision
 	// Several rounds are needed: a job that waited for room may not need it any more, and leaves it to another job.
 	for decided := 0; ; {
@@ -190,8 +191,10 @@ func (p *Planner) Next() (time.Time, bool) {
 		return time.Time{}, true
 	}
 	at, ok := p.timers.first()
-	if !p.nextFree.IsZero() && (!ok || p.nextFree.Before(at)) {
-		return p.nextFree, true
+	for _, other := range []time.Time{p.nextFree, p.doubtEnds} {
+		if !other.IsZero() && (!ok || other.Before(at)) {
+			at, ok = other, true
+		}
 	}
 	return at, ok
 }

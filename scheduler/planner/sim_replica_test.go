@@ -19,6 +19,7 @@ type simReplica struct {
 	zombie   int   // steps until it learns that its term is over
 	flights  []*flight
 	feedFrom time.Time // the feed stands still until then
+	heard    time.Time // when the feed had last brought everything
 	known    map[recordKey]int64
 }
 
@@ -40,7 +41,7 @@ func (r *simReplica) up() {
 	}
 	r.planner = planner.New(planner.Config{Retention: r.keep, ArmAhead: r.sim.ahead})
 	r.fed, r.known = len(r.sim.store.log), make(map[recordKey]int64)
-	r.flights, r.term, r.zombie = nil, 0, 0
+	r.flights, r.term, r.zombie, r.heard = nil, 0, 0, r.sim.now
 	for _, c := range r.sim.store.snapshot() {
 		r.apply(c)
 	}
@@ -128,6 +129,10 @@ func (r *simReplica) step() {
 	}
 	for range 3 { // an answer and its consequence occur in the same step
 		r.receive()
+		if r.fed == len(w.store.log) {
+			r.heard = w.now
+		}
+		r.planner.SetFeedLag(w.now.Sub(r.heard))
 		r.answers()
 		r.plan()
 	}

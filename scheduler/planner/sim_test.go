@@ -241,7 +241,15 @@ func (w *sim) disturb() {
 		case 0:
 			x.die()
 		case 1:
+			if !x.back.IsZero() {
+				continue
+			}
 			x.pausedTill = w.now.Add(w.upTo(12 * time.Second))
+		}
+	}
+	if w.chance(0.001) {
+		for _, x := range w.workers {
+			x.evict()
 		}
 	}
 	if w.chance(0.08) {

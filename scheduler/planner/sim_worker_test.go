@@ -17,7 +17,9 @@ type simWorker struct {
 	wrong      time.Duration // the error of the times that it writes; due times are by the leader's clock
 	session    string        // "": its process is dead
 	renewed    time.Time     // when its lease was last renewed
-	gone       bool          // its record was deleted
+	gone       bool          // its record was deleted, since its lease expired
+	evicted    job.Worker    // the record that etcd removed too early
+	back       time.Time     // when it puts that back; zero: there is none
 	pausedTill time.Time     // cut off from the store, or stopped
 	inbox      []order       // the orders of the present session
 	read       int           // how many orders of the store are read
@@ -41,7 +43,7 @@ func (x *simWorker) revive() {
 	x.pausedTill = time.Time{}
 	if x.session == "" {
 		w.ids++
-		x.session, x.renewed, x.gone, x.inbox = fmt.Sprintf("s%d", w.ids), w.now, false, nil
+		x.session, x.renewed, x.gone, x.back, x.inbox = fmt.Sprintf("s%d", w.ids), w.now, false, time.Time{}, nil
 		x.read = len(w.store.orders)
 	}
 	w.store.putWorker(job.Worker{Name: x.name, Session: x.session, Capacity: w.capacity()})
@@ -69,10 +71,30 @@ func (x *simWorker) killAll() {
 	x.attempts = nil
 }
 
+// evict removes the record of a living worker although its lease was renewed, as etcd does by mistake. A worker that is cut off could
+// neither put it back nor end its attempts in time.
+func (x *simWorker) evict() {
+	if w := x.sim; x.session != "" && !x.gone && x.back.IsZero() && !w.now.Before(x.pausedTill) {
+		w.log("%s is evicted", x.name)
+		x.evicted = *job.ValueOf[job.Worker](w.store.records[recordKey{job.RecordWorker, x.name}])
+		w.store.remove(job.RecordWorker, x.name)
+		x.back = w.now.Add(w.upTo(700 * time.Millisecond))
+	}
+}
+
+// putBack puts the record of an evicted worker back.
+func (x *simWorker) putBack() {
+	if w := x.sim; x.session != "" && !x.gone && !x.back.IsZero() && !w.now.Before(x.back) {
+		w.store.putWorker(x.evicted)
+		x.back, x.renewed = time.Time{}, w.now
+	}
+}
+
 func (x *simWorker) step() {
 	w := x.sim
 	cut := w.now.Before(x.pausedTill)
-	if x.session != "" && !cut && !x.gone {
+	x.putBack()
+	if x.session != "" && !cut && !x.gone && x.back.IsZero() {
 		if w.now.Sub(x.renewed) < simLease {
 			x.renewed = w.now
 		}

@@ -288,3 +288,8 @@ func (st *stage) print(format string, args ...any) {
 	}
 	fmt.Fprintf(&st.out, "%s%s %s\n", day, st.now.Format("15:04:05.999"), text)
 }
+
+func clock(s string) time.Time {
+	t, _ := time.Parse(time.TimeOnly, s)
+	return midnight.Add(t.Sub(t.Truncate(24 * time.Hour)))
+}

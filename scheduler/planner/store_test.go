@@ -87,6 +87,13 @@ func (s *fakeStore) putWorker(w job.Worker) {
 	s.put(job.Change{Kind: job.RecordWorker, Name: w.Name, Value: &w})
 }
 
+// endWorker removes a worker that is proven dead. Its last record says that it drains.
+func (s *fakeStore) endWorker(w job.Worker) {
+	w.Draining = true
+	s.putWorker(w)
+	s.remove(job.RecordWorker, w.Name)
+}
+
 func (s *fakeStore) remove(kind job.RecordKind, name string) {
 	s.put(job.Change{Kind: kind, Name: name})
 }

@@ -12,6 +12,7 @@ import (
 type workerState struct {
 	name     string
 	present  *job.Worker       // nil: absent
+	removed  bool              // its record is gone, and it may put it back: it counts as present, and gets no runs
 	seen     bool              // this planner has seen it present
 	assigned map[string]int    // number of its runs, by session
 	early    map[string]int    // number of its runs that are not due yet, by session
@@ -25,7 +26,7 @@ type workerState struct {
 
 // room returns how many due runs may be assigned to the worker now. Runs that are armed ahead take no room from due runs.
 func (w *workerState) room() int {
-	if w.present == nil {
+	if w.present == nil || w.removed {
 		return 0
 	}
 	return w.present.Capacity - w.assigned[w.present.Session] + w.early[w.present.Session] - w.reserved
@@ -33,7 +34,7 @@ func (w *workerState) room() int {
 
 // free returns how many more runs may be armed there ahead of their time.
 func (w *workerState) free() int {
-	if w.present == nil {
+	if w.present == nil || w.removed {
 		return -w.reservedEarly
 	}
 	return w.room() - w.early[w.present.Session] - w.reservedEarly
@@ -56,32 +57,68 @@ func (p *Planner) forgetWorker(w *workerState) {
 }
 
 func (p *Planner) applyWorker(c job.Change, now time.Time) {
-	w := p.worker(c.Name)
-	_, known := p.unreadableWorkers[w]
+	w, value := p.worker(c.Name), job.ValueOf[job.Worker](c)
+	_, doubted := p.doubtfulWorkers[w]
 	switch {
-	case c.Bad == nil:
-		delete(p.unreadableWorkers, w)
-		was := w.present
-		w.present = job.ValueOf[job.Worker](c)
-		p.noteTurn(w, was, now)
-		w.seen = w.seen || w.present != nil
-	case w.present != nil && !known: // a live worker repairs its record within this time
-		p.unreadableWorkers[w] = now.Add(p.cfg.WorkerTTL)
+	case c.Bad == nil && (value != nil || !w.mayReturn()):
+		p.setPresence(w, value, now)
+	case w.present == nil:
+	case c.Bad == nil && !w.removed:
+		p.doubtfulWorkers[w], w.removed = now.Add(p.cfg.RestoreGrace), true
+	case c.Bad != nil && !doubted: // a live worker repairs its record within this time
+		p.doubtfulWorkers[w] = now.Add(p.cfg.WorkerTTL)
 	}
-	for j := range w.jobs { // the runs of these jobs may be lost, now or soon
+	p.checkRuns(w)
+}
+
+// checkRuns lets the jobs be decided whose runs w has, because these may be lost, now or soon. It forgets an absent worker without
+// runs.
+func (p *Planner) checkRuns(w *workerState) {
+	for j := range w.jobs {
 		p.markDirty(j)
 	}
 	p.forgetWorker(w)
 }
 
-// expireUnreadable counts workers as absent whose unreadable record was not repaired in time. A record that was overwritten
-// by hand may have lost its lease; then it would never expire.
-func (p *Planner) expireUnreadable(now time.Time) {
-	for w, at := range p.unreadableWorkers {
-		if !now.Before(at) {
-			p.applyWorker(job.Change{Name: w.name}, now)
+// setPresence records that w is present with record; nil: that it is absent.
+func (p *Planner) setPresence(w *workerState, record *job.Worker, now time.Time) {
+	delete(p.doubtfulWorkers, w)
+	was := w.present
+	w.present, w.removed = record, false
+	p.noteTurn(w, was, now)
+	w.seen = w.seen || record != nil
+}
+
+// mayReturn reports whether the worker may still be alive if its record is removed. A worker drains before it leaves, and the last
+// record of a process that is proven dead says that it drains. Any other record was removed because its lease expired, by a mistake
+// of etcd (its issue 15247), or by hand. In the last two cases the worker puts it back.
+func (w *workerState) mayReturn() bool { return w.present != nil && !w.present.Draining }
+
+// expireDoubtful counts workers as absent whose record was not repaired or put back in time. A record that was overwritten by hand
+// may have lost its lease; then it would never expire.
+func (p *Planner) expireDoubtful(now time.Time) {
+	for w, at := range p.doubtfulWorkers {
+		if !now.Add(-p.feedLag).Before(at) { // otherwise the feed may not have brought the record yet
+			p.setPresence(w, nil, now)
+			p.checkRuns(w)
 		}
 	}
+}
+
+// doubtRetry is how soon the planner looks at a doubtful worker again after the feed lagged.
+const doubtRetry = 100 * time.Millisecond
+
+// nextDoubt returns when a doubtful worker may next count as absent; zero if there is none.
+func (p *Planner) nextDoubt(now time.Time) (first time.Time) {
+	for _, at := range p.doubtfulWorkers {
+		if !now.Before(at) {
+			at = now.Add(doubtRetry)
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
 }
 
 // countAssigned adds r to the counts of its worker (n is 1) or removes it from them (n is -1).

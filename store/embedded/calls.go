@@ -103,3 +103,12 @@ type kv struct {
 
 // Service returns the server, for callers that build etcd's messages themselves.
 func (k kv) Service() pb.KVClient { return k.guard }
+
+// leases is the lease part of the in-process client.
+type leases struct {
+	clientv3.Lease
+	service pb.LeaseClient
+}
+
+// Service returns the server, for callers that build etcd's messages themselves.
+func (l leases) Service() pb.LeaseClient { return l.service }

@@ -87,6 +87,7 @@ func startOnce(ctx context.Context, cfg Config, log hclog.Logger) (*Server, erro
 		func() bool { return s.LeaderID() != 0 })
 	s.client = v3client.New(s.etcd.Server)
 	s.client.KV = kv{clientv3.NewKVFromKVClient(s.guard, s.client), s.guard}
+	s.client.Lease = leases{s.client.Lease, adapter.LeaseServerToLeaseClient(v3rpc.NewQuotaLeaseServer(s.etcd.Server))}
 	s.wg.Go(s.watch)
 	switch {
 	case cfg.Rejoin:

@@ -10,7 +10,18 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
+
+// lessor is the lease part of a client.
+type lessor struct {
+	clientv3.Lease
+	service leaseClient
+}
+
+// Service returns the lease service, for callers that build etcd's messages
+// themselves.
+func (l lessor) Service() pb.LeaseClient { return l.service }
 
 // leaseClient implements the lease service on a link.
 type leaseClient struct{ l *link }

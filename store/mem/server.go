@@ -53,7 +53,7 @@ func (s *Server) Client() *clientv3.Client {
 	l := &link{srv: s, client: c, closing: make(chan struct{})}
 	service := kvClient{pb.NewKVClient(noConn{}), l}
 	c.KV = kv{clientv3.NewKVFromKVClient(service, c), service}
-	c.Lease = clientv3.NewLeaseFromLeaseClient(leaseClient{l}, c, time.Second)
+	c.Lease = lessor{clientv3.NewLeaseFromLeaseClient(leaseClient{l}, c, time.Second), leaseClient{l}}
 	c.Watcher = watcher{l}
 	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(maintenanceClient{pb.NewMaintenanceClient(noConn{}), l}, c)
 	c.Cluster = clientv3.NewClusterFromClusterClient(clusterClient{pb.NewClusterClient(noConn{}), l}, c)

@@ -118,11 +118,7 @@ func (n *nemesis) evict() (string, error) {
 		}
 		return err
 	})
-	back := func() bool {
-		vs := n.c.Recorder.VersionsOf("workers/" + victim.Name)
-		return deleted != 0 && len(vs) > 0 && vs[len(vs)-1].Create > deleted
-	}
-	if !cluster.Within(30*time.Second, back) {
+	if deleted == 0 || !n.shownAgain(victim, deleted) {
 		return "", fmt.Errorf("presence of %s was not deleted (%d), or has not come back", victim.Name, deleted)
 	}
 	return victim.Name + " showed itself again", nil
@@ -137,7 +133,6 @@ func (n *nemesis) revoke() (string, error) {
 	}
 	nodes := append(append([]*cluster.Node(nil), n.workers...), n.c.Replicas()...)
 	victim := nodes[n.rng.IntN(len(nodes))]
-	before := n.session(victim)
 	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Second)
 	resp, err := n.etcd.Get(ctx, cluster.Prefix+"/workers/"+victim.Name)
 	cancel()
@@ -146,7 +141,18 @@ func (n *nemesis) revoke() (string, error) {
 	}
 	n.c.Harm(history.Fault{Kind: history.Evict, Node: victim.Name, At: time.Now()})
 	n.revokeLease(clientv3.LeaseID(resp.Kvs[0].Lease))
-	return n.newSession(victim, before)
+	if !n.shownAgain(victim, resp.Kvs[0].CreateRevision) {
+		return "", fmt.Errorf("presence of %s has not come back", victim.Name)
+	}
+	return victim.Name + " showed itself again", nil
+}
+
+// shownAgain waits until the presence of a node's worker was created after rev.
+func (n *nemesis) shownAgain(node *cluster.Node, rev int64) bool {
+	return cluster.Within(30*time.Second, func() bool {
+		vs := n.c.Recorder.VersionsOf("workers/" + node.Name)
+		return len(vs) > 0 && vs[len(vs)-1].Create > rev
+	})
 }
 
 func (n *nemesis) revokeLease(id clientv3.LeaseID) {

@@ -91,7 +91,7 @@ func (n *nemesis) storeLeader() (*cluster.Node, uint64) {
 func (n *nemesis) pause(victim *cluster.Node, length time.Duration) (string, error) {
 	before := n.session(victim)
 	leader, _ := n.storeLeader()
-	others := n.sessions(victim)
+	others := n.created(victim)
 	victim.Stop()
 	// The length of the pause is the fault, so the test waits exactly that long.
 	time.Sleep(length / 2)
@@ -117,23 +117,23 @@ func (n *nemesis) pause(victim *cluster.Node, length time.Duration) (string, err
 // usurped reports whether a stopped member that led etcd revoked the leases of others when it continued. It had not learned of
 // its successor, and by its own records the leases had expired. This is a fault of etcd (issue 15247; its protection does not
 // cover a stopped process), and it affects all nodes.
-func (n *nemesis) usurped(victim *cluster.Node, before map[string]string, resumed time.Time) bool {
-	if !cluster.Within(2*time.Second, func() bool { return !maps.Equal(before, n.sessions(victim)) }) {
+func (n *nemesis) usurped(victim *cluster.Node, before map[string]int64, resumed time.Time) bool {
+	if !cluster.Within(2*time.Second, func() bool { return !maps.Equal(before, n.created(victim)) }) {
 		return false
 	}
 	n.c.Harm(history.Fault{Kind: history.Evict, At: resumed})
 	return true
 }
 
-// sessions returns the sessions of all nodes but one.
-func (n *nemesis) sessions(but *cluster.Node) map[string]string {
-	sessions := make(map[string]string)
+// created returns the revisions at which the presences of all nodes but one were created.
+func (n *nemesis) created(but *cluster.Node) map[string]int64 {
+	created := make(map[string]int64)
 	for _, node := range slices.Concat(n.c.Replicas(), n.workers) {
-		if node != but {
-			sessions[node.Name] = n.session(node)
+		if vs := n.c.Recorder.VersionsOf("workers/" + node.Name); node != but && len(vs) > 0 {
+			created[node.Name] = vs[len(vs)-1].Create
 		}
 	}
-	return sessions
+	return created
 }
 
 func (n *nemesis) outage() (string, error) {

@@ -18,8 +18,8 @@ import (
 const TTL = 5 * time.Second
 
 // WorkerTTL is the longest time for which a dead worker is still present. If etcd's leader dies with the worker, etcd needs an
-// election of up to two seconds. Then the next leader extends every lease by its full time. The longest measured time is 8.4 s;
-// WorkerTTL has room for a second election.
+// election of up to two seconds. Then the next leader extends every lease by its full time. The longest measured time is 8.4 s.
+// After that, the planner waits for a record that etcd removed by mistake. WorkerTTL has room for both.
 const WorkerTTL = 3 * TTL
 
 // Sessions opens the sessions of a worker in a store.
