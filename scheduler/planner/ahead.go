@@ -204,7 +204,7 @@ func (p *Planner) decideAgain(j *jobState, r *liveRun, now time.Time) *job.Decis
 	switch {
 	case p.wasPaused(j, r.Slot):
 		return p.skip(j, s, now, reasonPaused)
-	case !r.Slot.After(j.scheduledAfter()) || !isSlot(j, r.Slot):
+	case !r.Slot.After(j.def.Created) || !isSlot(j, r.Slot):
 		return p.skip(j, s, now, reasonChanged)
 	}
 	s.due = r.Slot.Add(j.when.Offset())
