@@ -170,7 +170,7 @@ func (t *translation) kubernetesJob(f *fields, s *job.Spec) {
 	s.Timeout = job.Duration(time.Duration(f.number("activeDeadlineSeconds")) * time.Second)
 	if s.Timeout > 0 && s.Retry.Max > 0 {
 		t.lost(f.lineOf("activeDeadlineSeconds"),
-			"activeDeadlineSeconds: Kubernetes ends all attempts, the timeout of rota one, which is then repeated; see retry.on")
+			"activeDeadlineSeconds: it ends all attempts of a Job; the timeout of rota ends one attempt, and another one follows")
 	}
 	for _, key := range []string{"parallelism", "completions"} {
 		if f.number(key) > 1 {
