@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -84,7 +85,7 @@ func (s *Server) readBackfills(ctx context.Context, _ *struct{}) (*body[Backfill
 	sees := s.sees(ctx)
 	for _, v := range all {
 		if sees == nil || sees(v.Job) {
-			v, _ = v.shown()
+			v, _ = s.visibleBackfill(ctx, v).shown()
 			l.Backfills = append(l.Backfills, v)
 		}
 	}
@@ -98,7 +99,7 @@ func (s *Server) readBackfill(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.noBackfill(ctx, in.Job, err)
 	}
-	return show(http.StatusOK, v), nil
+	return show(http.StatusOK, s.visibleBackfill(ctx, v)), nil
 }
 
 func (s *Server) startBackfill(ctx context.Context, in *struct {
@@ -121,11 +122,14 @@ func (s *Server) startBackfill(ctx context.Context, in *struct {
 	case b.To.After(now):
 		return nil, invalid("body.to", "lies in the future: the schedule runs the slots to come")
 	}
+	if err := s.requireBehind(ctx, in.Job); err != nil { // a backfill runs the steps behind the job too
+		return nil, s.notFound(ctx, KindJob, in.Job, err)
+	}
 	v, err := s.back.Replica.StartBackfill(ctx, b, in.Body.DryRun)
 	if err != nil {
 		return nil, s.notFound(ctx, KindJob, in.Job, err)
 	}
-	return show(http.StatusOK, v), nil
+	return show(http.StatusOK, s.visibleBackfill(ctx, v)), nil
 }
 
 func (s *Server) stopBackfill(ctx context.Context, in *struct {
@@ -135,7 +139,15 @@ func (s *Server) stopBackfill(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.noBackfill(ctx, in.Job, err)
 	}
-	return show(http.StatusOK, v), nil
+	return show(http.StatusOK, s.visibleBackfill(ctx, v)), nil
+}
+
+// visibleBackfill returns v without the steps that the caller of a request may not see.
+func (s *Server) visibleBackfill(ctx context.Context, v BackfillView) BackfillView {
+	if sees := s.sees(ctx); sees != nil {
+		v.Steps = slices.DeleteFunc(slices.Clone(v.Steps), func(name string) bool { return !sees(name) })
+	}
+	return v
 }
 
 // noBackfill converts job.ErrNotFound into an answer that says whether the job or its backfill is unknown.

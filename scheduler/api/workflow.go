@@ -116,7 +116,7 @@ func (s *Server) requireBehind(ctx context.Context, name string) error {
 		case 0:
 		case http.StatusNotFound:
 			s.countRefusal(status)
-			return huma.Error403Forbidden(fmt.Sprintf("job %s starts steps that your role does not cover: run the job alone", name))
+			return huma.Error403Forbidden(fmt.Sprintf("job %s starts steps that your role does not cover", name))
 		default:
 			s.countRefusal(status)
 			return huma.NewError(status, detail)

@@ -51,5 +51,5 @@ func Interrupted(ctx context.Context, req *Request, at time.Time) (job.Outcome, 
 // NotBegun returns the outcome of an attempt that the machine could not start, because of err. The worker accepts no runs for a
 // while. The attempt may be repeated, even with at_most_once.
 func NotBegun(err error) job.Outcome {
-	return job.Outcome{State: job.Lost, Reason: err.Error() + ", " + job.NotBegun, Retry: true}
+	return job.Outcome{State: job.Lost, Reason: err.Error() + ", " + job.NotBegun, Retry: true, NotBegun: true}
 }

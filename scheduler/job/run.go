@@ -228,4 +228,6 @@ type Outcome struct {
 	Outputs map[string]string `json:"outputs,omitempty"` // what the attempt gives to the runs that follow its run
 	Retry   bool              `json:"retry,omitempty"`   // the attempt asks for a retry
 	After   time.Duration     `json:"after,omitempty"`   // the delay that the target asks for (Retry-After); 0: none
+
+	NotBegun bool `json:"-"` // for the worker: the machine could not start the attempt. The record says it by the reason alone
 }

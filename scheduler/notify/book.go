@@ -50,17 +50,23 @@ func (b *Book) Open(j *job.Job, record *job.NotifyState, runs []*job.Run, events
 		}
 	}
 	for _, e := range events {
-		if e.Rev <= b.began && e.Rev > p.record.UpTo && !e.At.Before(since) {
+		switch {
+		case e.Rev > b.began:
+		case e.Rev > p.record.UpTo && !e.At.Before(since):
 			news = append(news, job.Change{Rev: e.Rev, Value: e})
+		case e.Kind == job.EventLate:
+			p.setLate(e)
 		}
 	}
 	slices.SortFunc(news, func(a, b job.Change) int { return cmp.Compare(a.Rev, b.Rev) })
 	for _, c := range news {
 		b.add(p, c)
 	}
-	maps.DeleteFunc(p.givenUp, func(id string, _ int) bool {
+	over := func(id string) bool {
 		return !slices.ContainsFunc(runs, func(r *job.Run) bool { return r.ID == id && (r.Rev > b.began || !r.State.Terminal()) })
-	})
+	}
+	maps.DeleteFunc(p.givenUp, func(id string, _ int) bool { return over(id) })
+	maps.DeleteFunc(p.late, func(id string, _ bool) bool { return over(id) })
 	b.closeIdle(p)
 }
 
@@ -125,11 +131,12 @@ func (b *Book) Apply(c job.Change) {
 func (b *Book) openFor(name string, c job.Change) *page {
 	run, event := job.ValueOf[job.Run](c), job.ValueOf[job.Event](c)
 	notable := run != nil && mayReport(run) || event != nil && (isMissed(event) || event.Kind == job.EventLate)
-	if !notable && (run == nil || run.PingState() == "") {
+	mayBeLate := run != nil && run.State == job.Succeeded && run.Kind == job.KindScheduled
+	if !notable && !mayBeLate && (run == nil || run.PingState() == "") {
 		return nil
 	}
 	j, record := b.find(name)
-	if j == nil || !j.Spec.Reports() || !notable && j.Spec.Ping == nil {
+	if j == nil || !j.Spec.Reports() || !notable && j.Spec.Ping == nil && !(mayBeLate && isLate(j, run)) {
 		return nil
 	}
 	p := b.openPage(j, record, c.Rev-1)
@@ -168,6 +175,7 @@ func (b *Book) add(p *page, c job.Change) {
 		switch {
 		case n.Event.Kind == job.EventLate:
 			n.Occasions = []job.Occasion{job.OnLate}
+			p.setLate(n.Event)
 		case isMissed(n.Event) && p.job.Spec.FinishBy != "":
 			n.Occasions = []job.Occasion{job.OnMissed, job.OnLate}
 		case isMissed(n.Event):
@@ -177,6 +185,7 @@ func (b *Book) add(p *page, c job.Change) {
 		_, id, _ := strings.Cut(c.Name, "/")
 		delete(p.givenUp, id)
 		delete(p.begun, id)
+		delete(p.late, id)
 	}
 	n.address(p.job.Spec.Notify, &p.state, at)
 	p.ping(n)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/notify"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
@@ -43,6 +44,10 @@ func TestLate(t *testing.T) {
 			changes: []job.Change{event(lateSlot(1, 10)), change(scheduled("1", job.Succeeded, 11, time.Minute)), event(lateSlot(2, 12))},
 			want:    []string{"ops late event", "ops late event"},
 		},
+		"a run that ends late before its slot is recorded": {
+			changes: []job.Change{change(scheduled("1", job.Succeeded, 10, time.Hour+time.Second))}, want: []string{"ops late 1"},
+		},
+		"a run that ends at that time":        {changes: []job.Change{change(scheduled("1", job.Succeeded, 10, time.Hour))}},
 		"missed and late slots are one cause": {changes: []job.Change{change(skip), event(lateSlot(2, 12))}, want: []string{"ops missed 1"}},
 		"a run that fails gives a failure":    {changes: []job.Change{change(scheduled("1", job.Failed, 10, time.Minute))}, want: []string{"ops failure 1"}},
 		"for late alone it is late":           {when: []job.Occasion{job.OnLate}, changes: []job.Change{change(scheduled("1", job.Failed, 10, time.Minute))}, want: []string{"ops late 1"}},
@@ -105,5 +110,32 @@ func TestStuck(t *testing.T) {
 	}
 	if m := all[0].Message(job.OnStuck, "", ""); m.Title != "rota: a run of job a is stuck" || !strings.Contains(m.Body, policy.Overdue) {
 		t.Errorf("the message is:\n%s", m.Text())
+	}
+}
+
+// TestALateSlotIsReportedOnce covers a run that ends after its slot was reported, and a notifier that repeats its messages at once.
+func TestALateSlotIsReportedOnce(t *testing.T) {
+	j := definedWith(job.Notifier{URL: "ntfy://x/y", When: []job.Occasion{job.OnLate}, Repeat: 1})
+	j.Spec.FinishBy = "1h"
+	running := scheduled(job.SlotID(epoch), job.Running, 9, 0)
+	running.Slot, running.Finished = epoch, time.Time{}
+	succeeded := *running
+	succeeded.State, succeeded.Finished, succeeded.Rev = job.Succeeded, epoch.Add(3*time.Hour), 11
+	e := lateSlot(1, 10)
+	first := book(6, j)
+	first.Apply(change(running))
+	first.Apply(event(e))
+	n := first.Take()
+	if diff := cmp.Diff([]string{"ops late event"}, summarize(n)); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	first.Done(n[0])
+	record := first.Records(later)[0]
+	next := book(10, j)
+	next.Open(j, &record, []*job.Run{running}, []*job.Event{e})
+	for name, b := range map[string]*notify.Book{"the same leader": first, "the next one": next} {
+		if b.Apply(change(&succeeded)); len(summarize(b.Take())) > 0 {
+			t.Errorf("%s reports the end of the run too", name)
+		}
 	}
 }

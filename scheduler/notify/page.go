@@ -16,6 +16,7 @@ type page struct {
 	state   state           // at revision seen
 	givenUp map[string]int  // at revision seen: for each run that has not ended, the number of the last attempt that was given up
 	begun   map[string]bool // the runs that have not ended and whose start has its ping; nil without pings
+	late    map[string]bool // the runs that have not ended and whose slot is recorded as late; nil: there is none
 	open    []*Notice       // the first notice that is not done, and all later ones, by revision
 	gone    bool            // the job was deleted, or has no notifiers any more
 
@@ -50,7 +51,7 @@ func (p *page) evaluate(n *Notice) {
 			n.Occasions = append(n.Occasions, job.OnMissed)
 		}
 	}
-	if r.State.Terminal() && p.isLate(r) {
+	if r.State.Terminal() && p.isLate(r) && !p.late[r.ID] {
 		n.Occasions = append(n.Occasions, job.OnLate)
 	}
 	if n.Attempt > 0 && r.State != job.Lost {
@@ -62,15 +63,19 @@ func (p *page) evaluate(n *Notice) {
 	switch {
 	case r.State.Terminal():
 		delete(p.givenUp, r.ID)
+		delete(p.late, r.ID)
 	case n.Attempt > 0:
 		set(&p.givenUp, r.ID, n.Attempt)
 	}
 }
 
+// isLate is the function isLate for the job of the page.
+func (p *page) isLate(r *job.Run) bool { return isLate(p.job, r) }
+
 // isLate reports whether a run that has ended did not succeed by the finish_by of its job. A run that was canceled or skipped by a
 // policy is not late.
-func (p *page) isLate(r *job.Run) bool {
-	by, ok := policy.FinishBy(p.job.Spec, r.Slot)
+func isLate(j *job.Job, r *job.Run) bool {
+	by, ok := policy.FinishBy(j.Spec, r.Slot)
 	if !ok || r.Kind != job.KindScheduled {
 		return false
 	}
@@ -83,6 +88,14 @@ func (p *page) isLate(r *job.Run) bool {
 		return policy.IsMissed(r.Reason)
 	}
 	return false
+}
+
+// setLate remembers a late slot, so that the late end of its run is no second occasion.
+func (p *page) setLate(e *job.Event) {
+	if p.late == nil {
+		p.late = make(map[string]bool, 1)
+	}
+	p.late[job.SlotID(e.From)] = true
 }
 
 // isStuck reports whether an attempt of the run goes on after its timeout.
@@ -98,7 +111,7 @@ func set(m *map[string]int, key string, value int) {
 
 // isIdle reports whether the store has everything that the page holds.
 func (p *page) isIdle() bool {
-	return len(p.open) == 0 && len(p.givenUp) == 0 && len(p.begun) == 0 && p.state.quiet() && !p.writing
+	return len(p.open) == 0 && len(p.givenUp) == 0 && len(p.begun) == 0 && len(p.late) == 0 && p.state.quiet() && !p.writing
 }
 
 // mayReport reports whether a run may need a notice. It looks only at the run's record. Of a run on every worker, one notice names

@@ -147,9 +147,11 @@ func (p *Planner) heldBack(j *jobState, r *job.Run, spec *job.Spec, now time.Tim
 	return why
 }
 
-// overtakes reports whether r would pass a due run of its job that waits for a rate or a limit of the job.
+// overtakes reports whether r would pass a due run of its job that waits for a limit, or for the rate or the breaker of the job.
+// Otherwise the latest slot would always be the trial of a breaker, and earlier runs would never end.
 func (j *jobState) overtakes(r *job.Run, spec *job.Spec, now time.Time) bool {
-	if len(spec.Limits) == 0 && j.rate() == 0 || r.Spec != nil {
+	open := j.throttle != nil && j.throttle.breaker.Open
+	if len(spec.Limits) == 0 && j.rate() == 0 && !open || r.Spec != nil {
 		return false
 	}
 	for _, o := range j.live.order {
@@ -202,7 +204,7 @@ func (p *Planner) decideAgain(j *jobState, r *liveRun, now time.Time) *job.Decis
 	switch {
 	case p.wasPaused(j, r.Slot):
 		return p.skip(j, s, now, reasonPaused)
-	case !r.Slot.After(j.scheduledAfter()) || !isSlot(j, r.Slot):
+	case !r.Slot.After(j.def.Created) || !isSlot(j, r.Slot):
 		return p.skip(j, s, now, reasonChanged)
 	}
 	s.due = r.Slot.Add(j.when.Offset())

@@ -189,10 +189,12 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		w.cfg.Uploads.Add(a.name, a.run.Attempt)
 	}
 	o.Output = out.Tail()
-	if o.State == job.Lost && strings.Contains(o.Reason, job.NotBegun) {
+	if o.NotBegun {
 		w.startFailed(errors.New(o.Reason))
 		return o, false
 	}
+	// A reason may repeat the text of another program. All that read the record take these words for an attempt without work.
+	o.Reason = strings.ReplaceAll(o.Reason, job.NotBegun, "before it started")
 	return o, true
 }
 

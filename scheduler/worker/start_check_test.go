@@ -73,3 +73,23 @@ func TestAMachineThatCannotStartProcesses(t *testing.T) {
 		})
 	}
 }
+
+// TestTextsOfOthersDoNotUndoABeginning covers an attempt that did work, and whose reason repeats an answer with the words for an
+// attempt without work.
+func TestTextsOfOthersDoNotUndoABeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(context.Context, executor.Request) job.Outcome {
+			return job.Outcome{State: job.Lost, Reason: "worker stopped; Job a/b may continue: API server stopped " + job.NotBegun, Retry: true}
+		})
+		r.store.define("backup", job.Spec{Command: []string{"backup"}, Delivery: job.AtMostOnce})
+		r.start()
+		name, _ := r.one()
+		after(time.Second)
+		if got := r.wantState(name, job.Lost); strings.Contains(got.Reason, job.NotBegun) {
+			t.Errorf("got the reason %q, which says that the attempt had not begun", got.Reason)
+		}
+		if err := r.w.Refuses(); err != nil {
+			t.Errorf("the worker refuses runs: %v", err)
+		}
+	})
+}

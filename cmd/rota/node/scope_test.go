@@ -95,6 +95,9 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 	do("PUT", "/v1/jobs/in-root", `{"shell":"true"}`)
 	do("PUT", "/v1/jobs/out-child", `{"shell":"true","after":["in-root"]}`)
 	do("PUT", "/v1/jobs/out-hooked", `{"shell":"true","hooks":{"release":{"secret":"${env:ROTA_SECRET_HOOK}"}}}`)
+	do("PUT", "/v1/jobs/in-filled", `{"every":"1h","shell":"true"}`)
+	do("PUT", "/v1/jobs/out-filled", `{"shell":"true","after":["in-filled"]}`)
+	do("POST", "/v1/jobs/in-filled/backfill", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-01T01:00:00Z"}`)
 	var run struct {
 		Runs []struct{ ID, State string }
 	}
@@ -159,6 +162,7 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 		{"PUT", "/v1/jobs/in-new", `{"shell":"true","hooks":{"release":{"secret":"${env:ROTA_SECRET_HOOK}"}}}`,
 			"a job that your role does not cover has a hook of this name"},
 		{"POST", "/v1/jobs/in-root/runs", `{"workflow":true}`, "steps that your role does not cover"},
+		{"POST", "/v1/jobs/in-root/backfill", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`, "steps that your role does not cover"},
 	} {
 		status, text := ask(o.method, o.path, o.body, tokens["some"])
 		if status < 400 || !strings.Contains(text, o.says) || leak(text) != "" {
@@ -181,7 +185,7 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 // leak returns the text around a name that only jobs out of scope have; empty if there is none.
 func leak(text string) string {
 	for _, name := range []string{
-		"out-fails", "out-holds", "out-asks", "out-first", "out-alien", "out-second", "out-child", "out-hooked", "out-daily", "out-days",
+		"out-fails", "out-holds", "out-asks", "out-first", "out-alien", "out-second", "out-child", "out-hooked", "out-daily", "out-days", "out-filled",
 	} {
 		if i := strings.Index(text, name); i >= 0 {
 			return text[max(0, i-200):min(len(text), i+100)]

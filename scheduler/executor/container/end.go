@@ -40,13 +40,19 @@ type startError struct{ error }
 func (e *startError) Error() string { return "start container: " + e.error.Error() }
 func (e *startError) Unwrap() error { return e.error }
 
-// failure returns the outcome of an attempt whose container could not be started.
+// failure returns the outcome of an attempt whose container could not be started. If the engine did not answer the request to
+// start it, the container may have done work, so the attempt is lost.
 func failure(err error) job.Outcome {
-	if absent, ok := errors.AsType[absentError](err); ok {
+	refused, asked := errors.AsType[*startError](err)
+	if absent, ok := errors.AsType[absentError](err); ok && !asked {
 		return executor.NotBegun(absent)
 	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
-	if _, ok := errors.AsType[*startError](err); ok {
+	if asked {
+		if _, ok := errors.AsType[absentError](refused); ok {
+			o.State = job.Lost
+			return o
+		}
 		code := 0
 		switch text := err.Error(); {
 		case strings.Contains(text, "executable file not found"), strings.Contains(text, "no such file or directory"):

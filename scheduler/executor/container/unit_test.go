@@ -3,6 +3,9 @@ package container
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +57,25 @@ func TestMessages(t *testing.T) {
 	for _, bad := range [][]byte{frame("hello"), frame("2026-11-25T02:30:00Z"), frame("")[:7], {1, 0, 0, 0, 255, 255, 255, 255}} {
 		if _, text, err := message(bytes.NewReader(bad)); err == nil {
 			t.Errorf("%q gives %q", bad, text)
+		}
+	}
+}
+
+// TestAStartWithoutAnAnswer covers an engine that falls silent. If it had been asked to start the container, work may be done.
+func TestAStartWithoutAnAnswer(t *testing.T) {
+	silent := absentError{errors.New("engine does not answer")}
+	for name, c := range map[string]struct {
+		err      error
+		want     job.State
+		notBegun bool
+	}{
+		"before the request to start":     {fmt.Errorf("create container: %w", silent), job.Lost, true},
+		"after it":                        {errors.Join(&startError{silent}, silent), job.Lost, false},
+		"when a refused one was removed":  {errors.Join(&startError{errors.New("no space left on device")}, silent), job.Failed, false},
+		"never, but the start is refused": {&startError{errors.New("permission denied")}, job.Failed, false},
+	} {
+		if o := failure(c.err); o.State != c.want || o.NotBegun != c.notBegun || strings.Contains(o.Reason, job.NotBegun) != c.notBegun {
+			t.Errorf("silent %s: got %+v", name, o)
 		}
 	}
 }

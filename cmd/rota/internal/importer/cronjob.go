@@ -164,10 +164,14 @@ func (t *translation) kubernetesJob(f *fields, s *job.Spec) {
 	if f.has("backoffLimit") {
 		s.Retry.Max = f.number("backoffLimit")
 	}
-	if s.Retry.Max == 0 {
-		s.Retry = nil
+	if s.Retry.Max == 0 { // Kubernetes repeats nothing. Without retry, rota would repeat exit code 75, and runs of lost workers
+		s.Retry, s.Delivery = &job.Retry{}, job.AtMostOnce
 	}
 	s.Timeout = job.Duration(time.Duration(f.number("activeDeadlineSeconds")) * time.Second)
+	if s.Timeout > 0 && s.Retry.Max > 0 {
+		t.lost(f.lineOf("activeDeadlineSeconds"),
+			"activeDeadlineSeconds: it ends all attempts of a Job; the timeout of rota ends one attempt, and another one follows")
+	}
 	for _, key := range []string{"parallelism", "completions"} {
 		if f.number(key) > 1 {
 			t.lost(f.lineOf(key), "%s: a run of rota is one process; define one job for each", f.name(key))
@@ -274,27 +278,5 @@ func (t *translation) variables(f *fields, s *job.Spec) {
 	}
 	if len(env) > 0 {
 		s.Env = maps.Clone(env)
-	}
-}
-
-func (t *translation) resources(limits *fields, s *job.Spec) {
-	var r job.Resources
-	if text := limits.text("memory"); text != "" {
-		size, err := job.ParseSize(memorySize(text))
-		if err != nil {
-			t.lost(limits.lineOf("memory"), "memory %s: %v", text, err)
-		}
-		r.Memory = size
-	}
-	if text := limits.text("cpu"); text != "" {
-		cpus, err := job.ParseCPUs(text)
-		if err != nil {
-			t.lost(limits.lineOf("cpu"), "cpu %s: %v", text, err)
-		}
-		r.CPU = cpus
-	}
-	limits.rest()
-	if r != (job.Resources{}) {
-		s.Resources = &r
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // TestFormsOfOtherTools translates forms that these tools accept beside the usual ones.
@@ -44,6 +45,28 @@ func TestFormsOfOtherTools(t *testing.T) {
 		problems := fmt.Sprint(res.Problems)
 		if !strings.Contains(string(text), c.job) || !strings.Contains(problems, c.problem) || res.Complete() != c.complete {
 			t.Errorf("%s: got %s\nand %s", name, text, problems)
+		}
+	}
+}
+
+// TestRetriesOfACronJob translates limits of Kubernetes that decide whether a program may be executed a second time.
+func TestRetriesOfACronJob(t *testing.T) {
+	for limits, c := range map[string]struct {
+		max      int
+		delivery job.Delivery
+		complete bool
+	}{
+		"{parallelism: 1}":                            {6, "", true},
+		"{backoffLimit: 0}":                           {0, job.AtMostOnce, true},
+		"{backoffLimit: 0, activeDeadlineSeconds: 9}": {0, job.AtMostOnce, true},
+		"{backoffLimit: 2, activeDeadlineSeconds: 9}": {2, "", false},
+	} {
+		var got importer.Result
+		importer.CronJob("f", "kind: CronJob\nmetadata: {name: a}\nspec: {schedule: '@daily', timeZone: UTC, jobTemplate: {spec: "+
+			strings.Replace(limits, "}", ", template: {spec: {containers: [{command: [a]}]}}}", 1)+"}}\n", &got)
+		spec := got.Jobs["a"]
+		if spec.Retry == nil || spec.Retry.Max != c.max || spec.Delivery != c.delivery || got.Complete() != c.complete {
+			t.Errorf("%s: got %+v with the problems %v", limits, spec, got.Problems)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // memorySize converts a quantity of Kubernetes, such as 512Mi or 500M, into rota's form.
@@ -26,4 +28,27 @@ func kib(digits string, unit float64) string {
 		return digits
 	}
 	return strconv.FormatInt(int64(n*unit/1024), 10) + "KiB"
+}
+
+// resources copies the limits of a container.
+func (t *translation) resources(limits *fields, s *job.Spec) {
+	var r job.Resources
+	if text := limits.text("memory"); text != "" {
+		size, err := job.ParseSize(memorySize(text))
+		if err != nil {
+			t.lost(limits.lineOf("memory"), "memory %s: %v", text, err)
+		}
+		r.Memory = size
+	}
+	if text := limits.text("cpu"); text != "" {
+		cpus, err := job.ParseCPUs(text)
+		if err != nil {
+			t.lost(limits.lineOf("cpu"), "cpu %s: %v", text, err)
+		}
+		r.CPU = cpus
+	}
+	limits.rest()
+	if r != (job.Resources{}) {
+		s.Resources = &r
+	}
 }
