@@ -127,6 +127,7 @@ var cmdRules = map[string]rule{
 			"cmd/rota/internal/extract",
 			"cmd/rota/internal/failure",
 			"cmd/rota/internal/importer",
+			"cmd/rota/internal/peer",
 			"cmd/rota/internal/pki",
 			"cmd/rota/internal/signin",
 			"cmd/rota/internal/supervisor",
