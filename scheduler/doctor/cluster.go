@@ -40,6 +40,22 @@ func (e *examiner) replicas() {
 	e.addresses()
 	e.listeners()
 	e.notifiers()
+	e.lists()
+}
+
+// lists finds replicas with different lists of the members of etcd.
+func (e *examiner) lists() {
+	lists := map[string][]string{}
+	for _, r := range e.Replicas {
+		if len(r.Members) > 0 {
+			list := strings.Join(r.Members, ",")
+			lists[list] = append(lists[list], r.Name)
+		}
+	}
+	if len(lists) > 1 {
+		e.add("", "The replicas list different members in etcd.embedded.cluster: "+listed(lists)+".",
+			"write the same list into the settings of every replica: docs/how-to/grow-to-three.md")
+	}
 }
 
 // notifiers finds notifiers whose messages do not arrive.

@@ -53,6 +53,13 @@ func TestFindings(t *testing.T) {
 			func(f *doctor.Facts) { f.Members[1].Err = errors.New("connection refused") },
 			[]string{"etcd https://q2:2379 The member does not answer: connection refused."},
 		},
+		"lists of members that differ": {
+			func(f *doctor.Facts) {
+				f.Replicas[0].Members = []string{"q1=http://q1:2380"}
+				f.Replicas[1].Members = []string{"q1=http://q1:2380", "q2=http://q2:2380"}
+			},
+			[]string{"replicas  The replicas list different members in etcd.embedded.cluster: q1=http://q1:2380 (q1), q1="},
+		},
 		"a slow member": {
 			func(f *doctor.Facts) { f.Members[1].Latency = 150 * time.Millisecond },
 			[]string{"etcd https://q2:2379 A read takes 150ms"},
