@@ -17,7 +17,8 @@ const clockMargin = 100 * time.Millisecond
 
 func (e *examiner) replicas() {
 	if len(e.Replicas) == 0 {
-		e.add("", "No replica is present: nothing is dispatched.", "start the replicas")
+		e.add("", "No replica is present: nothing is dispatched.",
+			"start the replicas; if they run, `rota health --ready` says what they wait for")
 	}
 	absent := map[string]string{}
 	for _, a := range e.Answers {

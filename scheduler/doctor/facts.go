@@ -16,7 +16,8 @@ import (
 type Facts struct {
 	Now        time.Time
 	Members    []Member
-	StoreErr   error // why the store could not be read; then Members, Served and Machine alone are known
+	Peers      []Peer // of an embedded etcd
+	StoreErr   error  // why the store could not be read; then Members, Peers, Served and Machine alone are known
 	Replicas   []*job.Replica
 	Answers    []Answer // one for each replica that was asked
 	Workers    []*job.Worker
@@ -41,6 +42,12 @@ type Member struct {
 	Quota      int64  // bytes; 0: unknown
 	Alarms     []string
 	Configured int // members that its cluster has; 0: unknown
+}
+
+// Peer is a member of etcd that the settings of this machine list, and that answers the other members.
+type Peer struct {
+	Name    string
+	Cluster string // the id of its cluster
 }
 
 // Answer is what a replica said about the cluster.

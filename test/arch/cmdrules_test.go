@@ -36,7 +36,7 @@ var cmdRules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/checkup": {
-		own:      []string{"cmd/rota/internal/etcdconn", "config", "scheduler/doctor", "scheduler/job", "store"},
+		own:      []string{"cmd/rota/internal/etcdconn", "config", "scheduler/doctor", "scheduler/job", "store", "store/embedded"},
 		external: []string{etcdClient},
 	},
 	"cmd/rota/internal/clocks": {
