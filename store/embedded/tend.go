@@ -22,7 +22,7 @@ const (
 
 // promote makes this member a voter, if it is a learner. It returns when the member votes, or ctx has ended.
 func (s *Server) promote(ctx context.Context) error {
-	for logged := time.Now(); s.etcd.Server.IsLearner(); {
+	for logged := time.Now(); !s.isRemoved() && s.etcd.Server.IsLearner(); {
 		err := s.tryPromote(ctx)
 		if err != nil && time.Since(logged) > 5*patience {
 			logged = time.Now()
@@ -35,6 +35,9 @@ func (s *Server) promote(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-time.After(promoteEvery):
 		}
+	}
+	if s.isRemoved() {
+		return errRemoved
 	}
 	return nil
 }
