@@ -100,6 +100,16 @@ func (s *Server) MemberNames() (names []string) {
 	return names
 }
 
+// Voters returns the number of voting members, with those that have never started: each of them counts for the majority.
+func (s *Server) Voters() (n int) {
+	for _, m := range s.etcd.Server.Cluster().Members() {
+		if !m.IsLearner {
+			n++
+		}
+	}
+	return n
+}
+
 // MoveLeader makes the member with ID to lead etcd. It returns when this member
 // knows the new leader, or ctx has ended. Writes wait meanwhile, usually for
 // milliseconds. If the other member does not answer, they wait for up to an

@@ -193,6 +193,7 @@ func (n *Node) openBackend() {
 	if n.cfg.Role == Replica {
 		from.Mirror, from.Scheduler, from.Elector = n.mirror, n.scheduler, n.elector
 		from.Calls, from.Log, from.Members = n.calls, n.events, n.conn.MemberNames
+		from.Voters = n.conn.Voters
 	}
 	n.backend.Open(from)
 }
