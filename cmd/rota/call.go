@@ -82,6 +82,19 @@ func (c *cli) clientOf(servers, tokenFile string, token serverToken, timeout tim
 	if err != nil {
 		return nil, err
 	}
+	return c.clientOver(&http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSClientConfig:     credentials,
+		TLSHandshakeTimeout: dialTimeout,
+		ForceAttemptHTTP2:   true,
+	}, servers, tokenFile, token, timeout)
+}
+
+// clientOver is clientOf with another transport.
+func (c *cli) clientOver(
+	over *http.Transport, servers, tokenFile string, token serverToken, timeout time.Duration,
+) (*client.Client, error) {
 	cl, err := client.New(client.Config{
 		Servers:   servers,
 		TokenFile: tokenFile,
@@ -93,13 +106,7 @@ func (c *cli) clientOf(servers, tokenFile string, token serverToken, timeout tim
 		Known:     c.knownServers(servers),
 		Learn:     c.learnServers(servers),
 		Moved:     c.sayMoved(),
-		Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			TLSClientConfig:     credentials,
-			TLSHandshakeTimeout: dialTimeout,
-			ForceAttemptHTTP2:   true,
-		},
+		Transport: over,
 	})
 	if err != nil {
 		return nil, usageError{err.Error(), ""}

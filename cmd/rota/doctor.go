@@ -14,6 +14,7 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/checkup"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/peer"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/doctor"
@@ -30,7 +31,8 @@ func newDoctorCommand(c *cli) *cobra.Command {
 		Short: "Find what will harm a cluster, and say what to do",
 		Long: `Examine etcd: answers, latency, space, alarms, fragmentation, versions. Examine the replicas: their clocks, versions, job
 files and certificates. Find unreadable records, jobs that no worker accepts, and workers that no job matches. With --config,
-also examine this machine: its disk, its descriptors, its keys, and settings that conflict.
+also examine this machine: its disk, its descriptors, its keys, and settings that conflict. Without a certificate or an
+authority of your own, the command then asks the replicas with http.tls of these settings.
 
 It changes nothing. If it finds something, the exit code is 1. ` + "`rota status`" + ` says what is wrong with runs.
 
@@ -67,7 +69,9 @@ func (c *cli) doctor(ctx context.Context, file string, endpoints []string) error
 	f := checkup.Gather(ctx, c.now(), checkup.Source{
 		Etcd: etcd, Own: own, Settings: settings,
 		Records: func(ctx context.Context, f *doctor.Facts) error { return c.readRecords(ctx, etcd, f) },
-		Ask:     func(ctx context.Context, r *job.Replica, url string) doctor.Answer { return c.ask(ctx, r.Name, url) },
+		Ask: func(ctx context.Context, r *job.Replica, url string) doctor.Answer {
+			return c.ask(ctx, r.Name, url, settings)
+		},
 	})
 	if failure.IsConfig(f.StoreErr) {
 		return f.StoreErr
@@ -111,21 +115,21 @@ func (c *cli) ownCertificates(etcd config.Etcd) (list []tls.Certificate, err err
 // askTimeout is how long a replica has for its answer.
 const askTimeout = 2 * time.Second
 
-// ask asks one replica about the cluster.
-func (c *cli) ask(ctx context.Context, node, at string) doctor.Answer {
+// ask asks one replica about the cluster. settings are those of this machine; nil: there are none.
+func (c *cli) ask(ctx context.Context, node, at string, settings *config.Settings) doctor.Answer {
 	a := doctor.Answer{Node: node, Addr: strings.TrimPrefix(strings.TrimPrefix(at, "https://"), "http://")}
-	tokenFile, token, err := c.findToken(at)
-	if err != nil {
-		a.Err = err
-		return a
-	}
-	cl, err := c.clientOf(at, tokenFile, token, askTimeout)
+	cl, asProcess, err := c.clientToAsk(at, settings)
 	if err != nil {
 		a.Err = err
 		return a
 	}
 	defer cl.Close()
 	v, err := cl.Cluster(ctx)
+	if asProcess && lacksRights(err) { // a process has no role, but every client may ask whether a replica is ready
+		a.Refused = err
+		a.SetReady(cl.Ready(ctx))
+		return a
+	}
 	if err != nil {
 		a.Err, a.Strange = err, strange(err)
 		return a
@@ -144,13 +148,39 @@ func (c *cli) ask(ctx context.Context, node, at string) doctor.Answer {
 	return a
 }
 
+// clientToAsk returns a client of one replica. If the operator names neither a certificate nor an authority, the client uses the
+// certificates of this machine's process, and asProcess is true.
+func (c *cli) clientToAsk(at string, settings *config.Settings) (cl *client.Client, asProcess bool, err error) {
+	tokenFile, token, err := c.findToken(at)
+	if err != nil {
+		return nil, false, err
+	}
+	credentials, err := c.credentials()
+	if err != nil {
+		return nil, false, err
+	}
+	if credentials != nil || settings == nil || settings.HTTP.TLS.Cert == "" {
+		cl, err = c.clientOf(at, tokenFile, token, askTimeout)
+		return cl, false, err
+	}
+	_, transport, err := peer.Transport(settings.HTTP.TLS)
+	if err != nil {
+		return nil, false, &codedError{exitBadConfig, "", err}
+	}
+	cl, err = c.clientOver(transport, at, tokenFile, token, askTimeout)
+	return cl, true, err
+}
+
 // strange reports whether a request failed because both sides do not know each other.
 func strange(err error) bool {
-	if answer, ok := errors.AsType[*client.Error](err); ok {
-		return answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden
-	}
 	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	return ok
+	return ok || lacksRights(err)
+}
+
+// lacksRights reports whether a replica refused a request because of the client's identity.
+func lacksRights(err error) bool {
+	answer, ok := errors.AsType[*client.Error](err)
+	return ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

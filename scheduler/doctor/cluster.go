@@ -17,7 +17,8 @@ const clockMargin = 100 * time.Millisecond
 
 func (e *examiner) replicas() {
 	if len(e.Replicas) == 0 {
-		e.add("", "No replica is present: nothing is dispatched.", "start the replicas")
+		e.add("", "No replica is present: nothing is dispatched.",
+			"start the replicas; if they run, `rota health --ready` says what they wait for")
 	}
 	absent := map[string]string{}
 	for _, a := range e.Answers {
@@ -40,6 +41,22 @@ func (e *examiner) replicas() {
 	e.addresses()
 	e.listeners()
 	e.notifiers()
+	e.lists()
+}
+
+// lists finds replicas with different lists of the members of etcd.
+func (e *examiner) lists() {
+	lists := map[string][]string{}
+	for _, r := range e.Replicas {
+		if len(r.Members) > 0 {
+			list := strings.Join(r.Members, ",")
+			lists[list] = append(lists[list], r.Name)
+		}
+	}
+	if len(lists) > 1 {
+		e.add("", "The replicas list different members in etcd.embedded.cluster: "+listed(lists)+".",
+			"write the same list into the settings of every replica: docs/how-to/grow-to-three.md")
+	}
 }
 
 // notifiers finds notifiers whose messages do not arrive.

@@ -53,6 +53,21 @@ func TestFindings(t *testing.T) {
 			func(f *doctor.Facts) { f.Members[1].Err = errors.New("connection refused") },
 			[]string{"etcd https://q2:2379 The member does not answer: connection refused."},
 		},
+		"a member that etcd lists as without a leader": {
+			func(f *doctor.Facts) { f.Members[2].Leader, f.Members[2].Alarms = 0, []string{"etcdserver: no leader"} },
+			[]string{"etcd https://q3:2379 The member knows no leader"},
+		},
+		"a member that is still in the cluster before a restore": {
+			func(f *doctor.Facts) { f.Peers = []doctor.Peer{{"q1", "abc"}, {"q2", "abc"}, {"q3", "def"}} },
+			[]string{"etcd  The members that etcd.embedded.cluster lists are in different clusters: abc (q1, q2), def (q3)."},
+		},
+		"lists of members that differ": {
+			func(f *doctor.Facts) {
+				f.Replicas[0].Members = []string{"q1=http://q1:2380"}
+				f.Replicas[1].Members = []string{"q1=http://q1:2380", "q2=http://q2:2380"}
+			},
+			[]string{"replicas  The replicas list different members in etcd.embedded.cluster: q1=http://q1:2380 (q1), q1="},
+		},
 		"a slow member": {
 			func(f *doctor.Facts) { f.Members[1].Latency = 150 * time.Millisecond },
 			[]string{"etcd https://q2:2379 A read takes 150ms"},

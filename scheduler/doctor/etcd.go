@@ -41,6 +41,14 @@ func (e *examiner) etcd() {
 		e.add(strings.Join(leaders[0], ", "), "The member knows no leader: the majority is lost, or it is cut off.",
 			"start the missing members, then look at the links between them")
 	}
+	clusters := map[string][]string{}
+	for _, p := range e.Peers {
+		clusters[p.Cluster] = append(clusters[p.Cluster], p.Name)
+	}
+	if len(clusters) > 1 {
+		e.add("", "The members that etcd.embedded.cluster lists are in different clusters: "+listed(clusters)+".",
+			"after a restore, restore the same file on the members of the old cluster: docs/how-to/back-up-and-restore.md")
+	}
 	if size > 1 && size%2 == 0 {
 		e.add("", fmt.Sprintf("etcd has %d members: they tolerate no more losses than %d would, and fail more often.", size, size-1),
 			"add or remove one member")
@@ -57,6 +65,9 @@ func (e *examiner) member(m Member) {
 			"use etcd 3.5.33, 3.6.14, 3.7.1 or later")
 	}
 	for _, alarm := range m.Alarms {
+		if m.Leader == 0 && strings.HasSuffix(alarm, "no leader") {
+			continue // etcd lists this among its alarms; it is a finding of its own
+		}
 		do := "docs/how-to/recover-a-full-store.md"
 		if strings.Contains(alarm, "CORRUPT") {
 			do = "replace this member: its data differs from that of the others"

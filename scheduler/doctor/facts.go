@@ -1,7 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"crypto/x509"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +16,8 @@ import (
 type Facts struct {
 	Now        time.Time
 	Members    []Member
-	StoreErr   error // why the store could not be read; then Members, Served and Machine alone are known
+	Peers      []Peer // of an embedded etcd
+	StoreErr   error  // why the store could not be read; then Members, Peers, Served and Machine alone are known
 	Replicas   []*job.Replica
 	Answers    []Answer // one for each replica that was asked
 	Workers    []*job.Worker
@@ -40,6 +44,12 @@ type Member struct {
 	Configured int // members that its cluster has; 0: unknown
 }
 
+// Peer is a member of etcd that the settings of this machine list, and that answers the other members.
+type Peer struct {
+	Name    string
+	Cluster string // the id of its cluster
+}
+
 // Answer is what a replica said about the cluster.
 type Answer struct {
 	Node string
@@ -50,7 +60,19 @@ type Answer struct {
 	Ready   bool
 	Why     []string // why it is not ready
 	Clocks  []Clock
+	// Refused is why it said only whether it is ready; nil if it also said Clocks and Absent.
+	Refused error
 	Absent  map[string]string // the states of the other replicas that are not present, by name: missing or stopped
+}
+
+// SetReady sets what /readyz?verbose answered: its text, whether the replica is ready, and why it gave no answer.
+func (a *Answer) SetReady(checks string, ready bool, err error) {
+	a.Ready, a.Err = ready, err
+	for line := range strings.Lines(checks) {
+		if reason, failed := strings.CutPrefix(strings.TrimSpace(line), "[-]"); failed {
+			a.Why = append(a.Why, reason)
+		}
+	}
 }
 
 // Clock is the clock of another replica, as one replica measured it.
@@ -138,7 +160,7 @@ func Examine(f Facts) Report {
 	}{
 		{AreaEtcd, e.etcd, ""},
 		{AreaReplicas, e.replicas, unread},
-		{AreaClocks, e.clocks, missing(len(f.Answers) < 2, "fewer than two replicas were asked")},
+		{AreaClocks, e.clocks, f.clocksUnseen()},
 		{AreaVersions, e.versions, unread},
 		{AreaFiles, e.files, unread},
 		{AreaRecords, e.records, unread},
@@ -157,10 +179,36 @@ func Examine(f Facts) Report {
 		area.do()
 	}
 	e.Skipped = append(e.Skipped, f.Unseen...)
+	e.Skipped = append(e.Skipped, e.refused()...)
 	if others := e.otherMachines(); len(others) > 0 {
 		e.Skipped = append(e.Skipped, "machine, settings of "+strings.Join(others, ", ")+": each process examines only its own")
 	}
 	return e.Report
+}
+
+// clocksUnseen returns why the clocks are not examined; "" if they are.
+func (f *Facts) clocksUnseen() string {
+	seen := slices.ContainsFunc(f.Answers, func(a Answer) bool { return a.Refused == nil })
+	return cmp.Or(
+		missing(len(f.Answers) < 2, "fewer than two replicas were asked"),
+		missing(!seen, "every replica refused to show those that it measured"),
+	)
+}
+
+// refused names the replicas that said only whether they are ready, grouped by the reason.
+func (e *examiner) refused() (skipped []string) {
+	why := map[string][]string{}
+	for _, a := range e.Answers {
+		if a.Refused != nil {
+			why[a.Refused.Error()] = append(why[a.Refused.Error()], a.Node)
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(why)) {
+		skipped = append(skipped, fmt.Sprintf("replicas: which ones are missing, and whose clock differs, in the view of %s: %s; "+
+			"name a token with --token-file, or a certificate of your own with ROTA_CACERT, ROTA_CERT and ROTA_CERT_KEY",
+			strings.Join(why[reason], ", "), reason))
+	}
+	return skipped
 }
 
 // otherMachines returns the processes whose machines were not examined, if one was.

@@ -95,6 +95,8 @@ type Replica struct {
 	TLSOptional []string `json:"tls_optional,omitempty"`
 	// Undelivered has the notifiers whose messages do not arrive, if it leads; at most MaxUndelivered.
 	Undelivered []Undelivered `json:"undelivered,omitempty"`
+	// Members has the entries of etcd.embedded.cluster in its settings, sorted. Nil: it has no list.
+	Members []string `json:"members,omitempty"`
 
 	Rev int64 `json:"-"`
 }

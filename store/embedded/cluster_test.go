@@ -10,6 +10,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/rota-scheduler/rota/test/ports"
 )
@@ -110,6 +111,16 @@ func TestRemovedMemberEndsByItself(t *testing.T) {
 	servers := startAll(t, cfgs)
 	l := leader(servers)
 	out, rest := servers[(l+1)%3], servers[l]
+	remote, err := clientv3.New(clientv3.Config{Endpoints: []string{out.Endpoint()}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remote.Close()
+	for _, c := range []*clientv3.Client{remote, out.Client()} {
+		if _, err := c.Status(withTimeout(t, 5*time.Second), out.Endpoint()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	// The strict check requires that all members are connected for at least five seconds.
 	eventually(t, "member removed", func() bool {
 		_, err := rest.Client().MemberRemove(withTimeout(t, 5*time.Second), out.ID())
@@ -121,13 +132,18 @@ func TestRemovedMemberEndsByItself(t *testing.T) {
 		t.Fatal("the removed member continues")
 	}
 	wantError(t, out.Err(), "removed")
+	for _, c := range []*clientv3.Client{remote, out.Client()} { // etcd itself would panic
+		if _, err := c.Status(withTimeout(t, time.Second), out.Endpoint()); err == nil {
+			t.Error("a removed member has a status")
+		}
+	}
 	if _, err := out.Client().Get(withTimeout(t, time.Second), "k", clientv3.WithSerializable()); err == nil {
 		t.Error("a read on an ended member succeeded")
 	}
 	if err := out.Close(); err != nil {
 		t.Logf("close the removed member: %v", err)
 	}
-	_, err := tryStart(t, cfgs[(l+1)%3])
+	_, err = tryStart(t, cfgs[(l+1)%3])
 	wantError(t, err, "removed from the cluster; with this process stopped, move ")
 }
 

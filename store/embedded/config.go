@@ -94,6 +94,10 @@ type Config struct {
 	// Members returns the present value of Cluster, which may change while the member runs. Nil or "" stands for Cluster. Only
 	// used with Rejoin.
 	Members func() string
+	// OthersList returns the present value of Cluster of each other process that runs, by its name. Such a process keeps the
+	// members that it lists: they are not removed, even if they do not answer. Nil: no such process is known. Only used with
+	// Rejoin.
+	OthersList func() map[string]string
 
 	// Heartbeat is the time between two heartbeats of the leader; Election is
 	// how long followers wait for one. Election must be at least five

@@ -181,3 +181,33 @@ func TestASilentMemberThatIsNotListedIsRemoved(t *testing.T) {
 	cluster.Store(three)
 	within(t, 2*departPatience, "the silent member is removed", func() bool { return servers[0].MemberCount() == 3 })
 }
+
+// One replica has an old list, on which a member is missing. Another replica that runs lists this member, so it stays.
+func TestASilentMemberThatAnotherProcessListsStays(t *testing.T) {
+	t.Parallel()
+	cfgs := rejoining(t, 4)
+	all := cfgs[0].Cluster
+	three := strings.Join(slices.Collect(strings.SplitSeq(all, ","))[:3], ",")
+	var cluster, listed atomic.Value
+	cluster.Store("")
+	listed.Store(map[string]string{"q3": all, "q4": all})
+	var asked atomic.Int32
+	for i := range cfgs {
+		cfgs[i].Members = func() string { return cluster.Load().(string) }
+		cfgs[i].OthersList = func() map[string]string {
+			asked.Add(1)
+			return listed.Load().(map[string]string)
+		}
+	}
+	servers := startAll(t, cfgs)
+	if err := servers[3].Close(); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Store(three)
+	within(t, 2*departPatience, "a member would remove the silent one", func() bool { return asked.Load() >= 3 })
+	if n := servers[0].MemberCount(); n != 4 {
+		t.Fatalf("got %d members, want 4: q3 lists all of them", n)
+	}
+	listed.Store(map[string]string{"q3": three, "q4": all}) // a silent member does not keep itself
+	within(t, 2*departPatience, "the silent member is removed", func() bool { return servers[0].MemberCount() == 3 })
+}

@@ -7,11 +7,13 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver"
 	"google.golang.org/grpc"
 )
 
@@ -29,6 +31,7 @@ type Server struct {
 	core     *logCore
 	lock     *os.File
 	etcd     *embed.Etcd
+	running  atomic.Pointer[etcdserver.EtcdServer] // nil until etcd has started; for its own clients
 	guard    *callGuard
 	client   *clientv3.Client
 	endpoint string
@@ -95,6 +98,16 @@ func (s *Server) MemberNames() (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Voters returns the number of voting members, with those that have never started: each of them counts for the majority.
+func (s *Server) Voters() (n int) {
+	for _, m := range s.etcd.Server.Cluster().Members() {
+		if !m.IsLearner {
+			n++
+		}
+	}
+	return n
 }
 
 // MoveLeader makes the member with ID to lead etcd. It returns when this member

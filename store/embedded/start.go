@@ -88,6 +88,7 @@ func startOnce(ctx context.Context, cfg Config, log hclog.Logger) (*Server, erro
 	s.client = v3client.New(s.etcd.Server)
 	s.client.KV = kv{clientv3.NewKVFromKVClient(s.guard, s.client), s.guard}
 	s.client.Lease = leases{s.client.Lease, adapter.LeaseServerToLeaseClient(v3rpc.NewQuotaLeaseServer(s.etcd.Server))}
+	s.client.Maintenance = maintenance{s.client.Maintenance, s}
 	s.wg.Go(s.watch)
 	switch {
 	case cfg.Rejoin:
@@ -141,6 +142,7 @@ func (s *Server) launch(ctx context.Context) (err error) {
 	}
 
 	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(s.core))
+	e.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.ChainUnaryInterceptor(s.refuseStatus)}
 	e.ServiceRegister = func(g *grpc.Server) {
 		s.grpcMu.Lock()
 		defer s.grpcMu.Unlock()
@@ -164,6 +166,9 @@ func (s *Server) launch(ctx context.Context) (err error) {
 	}
 	if err != nil && strings.Contains(err.Error(), "has already been bootstrapped") {
 		return fmt.Errorf("%w: %s", err, s.lost("the others know"))
+	}
+	if err == nil {
+		s.running.Store(s.etcd.Server)
 	}
 	return err
 }

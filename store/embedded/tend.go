@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
@@ -21,7 +22,7 @@ const (
 
 // promote makes this member a voter, if it is a learner. It returns when the member votes, or ctx has ended.
 func (s *Server) promote(ctx context.Context) error {
-	for logged := time.Now(); s.etcd.Server.IsLearner(); {
+	for logged := time.Now(); !s.isRemoved() && s.etcd.Server.IsLearner(); {
 		err := s.tryPromote(ctx)
 		if err != nil && time.Since(logged) > 5*patience {
 			logged = time.Now()
@@ -34,6 +35,9 @@ func (s *Server) promote(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-time.After(promoteEvery):
 		}
+	}
+	if s.isRemoved() {
+		return errRemoved
 	}
 	return nil
 }
@@ -57,7 +61,7 @@ func (s *Server) tryPromote(ctx context.Context) error {
 }
 
 // tend keeps the members of the cluster equal to the settings until Close. It corrects the peer URL of this member, and
-// removes members that are no longer listed. If this member is not listed, it leaves.
+// removes members that no running process lists and that do not answer. If this member is not listed, it leaves.
 func (s *Server) tend() {
 	certificates, err := s.cfg.etcd().PeerTLSInfo.ClientConfig()
 	if err != nil {
@@ -127,6 +131,12 @@ func (s *Server) tendOnce(ctx context.Context, rt http.RoundTripper, silent map[
 		if now.Sub(silent[id]) < departPatience {
 			continue
 		}
+		if by := s.listers(m); len(by) > 0 {
+			silent[id] = now
+			s.log.Warn("a silent member is not removed: other replicas list it in etcd.embedded.cluster",
+				"member", m.Name, "listed_by", strings.Join(by, ","))
+			continue
+		}
 		if _, err := s.client.MemberRemove(ctx, id); err != nil {
 			s.log.Warn("an unlisted member was not removed", "member", m.Name, "err", err)
 			continue
@@ -135,6 +145,21 @@ func (s *Server) tendOnce(ctx context.Context, rt http.RoundTripper, silent map[
 		s.log.Warn("a member was removed: etcd.embedded.cluster does not list it, and it does not answer",
 			"member", m.Name, "id", strconv.FormatUint(id, 16))
 	}
+}
+
+// listers returns the other processes that list a member, sorted by name. The member itself does not count.
+func (s *Server) listers(m *membership.Member) (names []string) {
+	if s.cfg.OthersList == nil {
+		return nil
+	}
+	for name, list := range s.cfg.OthersList() {
+		peers, err := Config{Cluster: list}.peers()
+		if err == nil && name != m.Name && slices.ContainsFunc(peers, func(p peer) bool { return isAt(m.PeerURLs, p) }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // answers reports whether a member answers at its peer URL.

@@ -36,7 +36,7 @@ var cmdRules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/checkup": {
-		own:      []string{"cmd/rota/internal/etcdconn", "config", "scheduler/doctor", "scheduler/job", "store"},
+		own:      []string{"cmd/rota/internal/etcdconn", "config", "scheduler/doctor", "scheduler/job", "store", "store/embedded"},
 		external: []string{etcdClient},
 	},
 	"cmd/rota/internal/clocks": {
@@ -127,6 +127,7 @@ var cmdRules = map[string]rule{
 			"cmd/rota/internal/extract",
 			"cmd/rota/internal/failure",
 			"cmd/rota/internal/importer",
+			"cmd/rota/internal/peer",
 			"cmd/rota/internal/pki",
 			"cmd/rota/internal/signin",
 			"cmd/rota/internal/supervisor",

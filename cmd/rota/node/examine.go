@@ -126,13 +126,7 @@ func (n *Node) askReplica(ctx context.Context, r *job.Replica, _ string) doctor.
 		return a
 	}
 	defer c.Close()
-	checks, ready, err := c.Ready(ctx)
-	a.Err, a.Ready = err, ready
-	for line := range strings.Lines(checks) {
-		if reason, failed := strings.CutPrefix(strings.TrimSpace(line), "[-]"); failed {
-			a.Why = append(a.Why, reason)
-		}
-	}
+	a.SetReady(c.Ready(ctx))
 	return a
 }
 

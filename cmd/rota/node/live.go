@@ -153,6 +153,9 @@ func (n *Node) startReplica(background starter, stops *closers) {
 		TLSOptional: n.optionalTLS(),
 	}, n.store, n.now, n.log)
 	background("show presence", n.replica.Run)
+	if n.set.Etcd.Embedded.Cluster != "" && n.conn.Members() > 0 {
+		background("compare the lists of members", n.compareLists)
+	}
 }
 
 // startClocks starts the comparison of the clocks. On a replica, it first waits until the mirror knows the other replicas.
@@ -190,6 +193,7 @@ func (n *Node) openBackend() {
 	if n.cfg.Role == Replica {
 		from.Mirror, from.Scheduler, from.Elector = n.mirror, n.scheduler, n.elector
 		from.Calls, from.Log, from.Members = n.calls, n.events, n.conn.MemberNames
+		from.Voters = n.conn.Voters
 	}
 	n.backend.Open(from)
 }

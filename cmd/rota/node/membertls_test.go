@@ -85,6 +85,10 @@ func TestEmbeddedEtcdOverTLS(t *testing.T) {
 		v, err := q1.Cluster(t.Context())
 		return err == nil && v.Leader != nil
 	})
+	eventually(t, "each replica publishes its list of members", func() bool {
+		others := q1.node.lists.others()
+		return len(others) == 2 && others["q2"] == strings.Join(members, ",")
+	})
 	q1.put(t, "talk", job.Spec{Shell: "echo over TLS"})
 	q1.ends(t, q1.submit(t, "talk", api.RunRequest{}).Ref, job.Succeeded)
 

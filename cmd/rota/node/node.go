@@ -112,6 +112,7 @@ type Node struct {
 	replica   *presence.Replica    // nil for a worker
 	calls     *rollcall.Calls      // nil for a worker
 	events    *rollcall.Log        // nil for a worker
+	lists     memberLists          // of the other replicas
 
 	secretReads chan struct{} // holds a token for each read of a hook's secret
 }
@@ -231,6 +232,7 @@ func (n *Node) memberConfig() (cfg embedded.Config, err error) {
 		Name: n.set.Node.Name, Dir: filepath.Join(n.set.Node.DataDir, "etcd"),
 		Client: e.Client, Peer: e.Peer, Cluster: e.Cluster, Dying: n.cfg.Dying, Optional: e.TLSOptional,
 		Rejoin: e.Rejoin == config.RejoinAuto, Members: n.cfg.Members,
+		OthersList: n.lists.others,
 	}
 	if e.TLS != (config.ClientTLS{}) {
 		if cfg.ClientTLS, err = memberTLS(e.TLS, n.set.HTTP.TLS.ClientCA); err != nil {

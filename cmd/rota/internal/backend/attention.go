@@ -108,6 +108,10 @@ func (b *Backend) addMembers(v *api.ClusterView, add func(kind, node, text, next
 		}
 		add(attention.Member, m.Name, text+".", "rota incident", m.Since)
 	}
+	if n := b.voters() - len(b.memberNames()); n > 0 && len(b.memberNames()) > 0 {
+		text := fmt.Sprintf("%d of the %d members of etcd never started: each of them counts as lost.", n, b.voters())
+		add(attention.Member, "", text, "rota etcdctl member list", time.Time{})
+	}
 	if len(b.memberNames()) == 0 {
 		for _, endpoint := range v.Store.Unavailable {
 			add(attention.Member, endpoint, "The etcd member "+endpoint+" does not answer.", "rota etcdctl endpoint status", time.Time{})

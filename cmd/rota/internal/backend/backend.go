@@ -84,6 +84,7 @@ type Sources struct {
 	Calls     Calls
 	Log       Log
 	Members   func() []string // the names of the embedded etcd's members; nil without an embedded etcd
+	Voters    func() int      // the number of its voting members, with those that have never started
 }
 
 // Space reports how full etcd is.
@@ -147,6 +148,7 @@ type Backend struct {
 	log       Log
 
 	memberNames func() []string
+	voters      func() int
 	found       findings
 	load        load
 
@@ -185,6 +187,7 @@ func (b *Backend) Open(s Sources) {
 	b.clocks, b.scheduler, b.elector, b.worker = s.Clocks, s.Scheduler, s.Elector, s.Worker
 	b.tokens = s.Tokens
 	b.calls, b.log, b.memberNames = s.Calls, s.Log, s.Members
+	b.voters = s.Voters
 	b.ready.Store(true)
 }
 

@@ -95,7 +95,7 @@ func (b *Backend) tolerated(members []api.MemberView, store *api.StoreView, quor
 		}
 	}
 	if len(b.memberNames()) > 0 {
-		return new(max(least, present-(len(members)/2+1)))
+		return new(max(least, present-(max(len(members), b.voters())/2+1)))
 	}
 	n := present - 1
 	if all := len(store.Members); all > 1 { // one endpoint may stand for several members

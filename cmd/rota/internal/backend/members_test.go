@@ -13,23 +13,27 @@ import (
 func TestToleratedLosses(t *testing.T) {
 	one := []api.MemberView{{Name: "q1", State: memberPresent}, {Name: "q2", State: memberMissing}, {Name: "q3", State: memberMissing}}
 	two := []api.MemberView{one[0], {Name: "q2", State: memberPresent}, one[2]}
+	all := []api.MemberView{one[0], two[1], {Name: "q3", State: memberPresent}}
 	embedded, external := []string{"q1", "q2", "q3"}, []string(nil)
 	for _, test := range []struct {
 		name    string
 		etcd    []string
+		voters  int
 		members []api.MemberView
 		store   api.StoreView
 		quorate bool
 		want    int
 	}{
-		{"the others have not answered yet", embedded, one, api.StoreView{}, true, 0},
-		{"the majority is lost", embedded, one, api.StoreView{}, false, -1},
-		{"one is lost", embedded, two, api.StoreView{}, true, 0},
-		{"one is lost and nobody leads", embedded, two, api.StoreView{}, false, 0},
-		{"etcd of its own lost its majority", external, two, api.StoreView{Members: embedded, Unavailable: embedded[1:]}, false, -1},
-		{"etcd of its own answers again", external, two, api.StoreView{Members: embedded, Unavailable: embedded[1:]}, true, 0},
+		{"the others have not answered yet", embedded, 3, one, api.StoreView{}, true, 0},
+		{"the majority is lost", embedded, 3, one, api.StoreView{}, false, -1},
+		{"one is lost", embedded, 3, two, api.StoreView{}, true, 0},
+		{"one is lost and nobody leads", embedded, 3, two, api.StoreView{}, false, 0},
+		{"all are there", embedded, 3, all, api.StoreView{}, true, 1},
+		{"a member was added and never started", embedded, 4, all, api.StoreView{}, true, 0},
+		{"etcd of its own lost its majority", external, 0, two, api.StoreView{Members: embedded, Unavailable: embedded[1:]}, false, -1},
+		{"etcd of its own answers again", external, 0, two, api.StoreView{Members: embedded, Unavailable: embedded[1:]}, true, 0},
 	} {
-		b := &Backend{memberNames: func() []string { return test.etcd }}
+		b := &Backend{memberNames: func() []string { return test.etcd }, voters: func() int { return test.voters }}
 		if got := b.tolerated(test.members, &test.store, test.quorate); *got != test.want {
 			t.Errorf("%s: got %d tolerated losses, want %d", test.name, *got, test.want)
 		}
@@ -43,12 +47,13 @@ func TestAMemberThatStartsIsNotLost(t *testing.T) {
 		{Name: "q3", State: memberMissing, Since: time.Unix(1, 0)}, {Name: "q4", State: memberStopped, Since: time.Unix(1, 0)},
 	}}
 	var got []string
-	b := &Backend{memberNames: func() []string { return []string{"q1", "q2", "q3", "q4"} }}
+	b := &Backend{memberNames: func() []string { return []string{"q1", "q2", "q3", "q4"} }, voters: func() int { return 5 }}
 	b.addMembers(&v, func(_, _, text, _ string, _ time.Time) { got = append(got, text) })
 	want := []string{
 		"Replica q2 has not answered yet: no further loss is tolerated.",
 		"Replica q3 does not answer: no further loss is tolerated.",
 		"Replica q4 was stopped: no further loss is tolerated.",
+		"1 of the 5 members of etcd never started: each of them counts as lost.",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

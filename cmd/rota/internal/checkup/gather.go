@@ -38,6 +38,9 @@ func Gather(ctx context.Context, now time.Time, s Source) doctor.Facts {
 			return etcdconn.Dial(one)
 		})
 	})
+	if s.Settings != nil {
+		members.Go(func() { f.Peers = Peers(ctx, s.Settings.Etcd.Embedded) })
+	}
 	f.StoreErr = s.Records(ctx, &f)
 	askReplicas(ctx, s, &f)
 	members.Wait()

@@ -93,6 +93,15 @@ func (c *Conn) MemberNames() []string {
 	return c.member.MemberNames()
 }
 
+// Voters returns the number of voting members of the embedded etcd, with those that have never started; zero without an embedded
+// etcd.
+func (c *Conn) Voters() int {
+	if c.member == nil {
+		return 0
+	}
+	return c.member.Voters()
+}
+
 // Run chooses the endpoints until ctx ends. It returns an error if the embedded member ends earlier.
 func (c *Conn) Run(ctx context.Context) error {
 	switch {

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -144,6 +145,17 @@ func (r *Replica) ShowUndelivered(list []job.Undelivered) {
 	r.record.Undelivered = list
 	r.mu.Unlock()
 	r.signal()
+}
+
+// ShowMembers publishes the members that etcd.embedded.cluster lists. The caller must not change the list afterwards.
+func (r *Replica) ShowMembers(list []string) {
+	r.mu.Lock()
+	changed := !slices.Equal(r.record.Members, list)
+	r.record.Members = list
+	r.mu.Unlock()
+	if changed {
+		r.signal()
+	}
 }
 
 // ShowOutages publishes the outages that this replica observed. The caller must not change the list afterwards.
