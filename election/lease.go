@@ -169,14 +169,15 @@ func (l *Lease) Gone() {
 func (l *Lease) Regain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	asked, ttl := l.clock().Mono, l.TTL()
+	asked, ttl := l.clock(), l.TTL()
 	_, err := leaseService(l.client).LeaseGrant(ctx, &pb.LeaseGrantRequest{ID: int64(l.id), TTL: int64(ttl / time.Second)})
 	switch err = rpctypes.Error(err); {
 	case err == nil:
-		l.extend(asked, ttl)
+		l.extend(asked.Mono, ttl)
 	case !errors.Is(err, rpctypes.ErrLeaseExist):
-		return fmt.Errorf("grant lease %x again: %w", l.id, err)
+		return err
 	}
+	l.asked = asked // Run compares the clocks from here on
 	return nil
 }
 

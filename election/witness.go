@@ -19,6 +19,9 @@ type WitnessConfig struct {
 	// Signs are prefixes under which each process has a key with a lease and the name of its candidate, as a sign of life. The
 	// keys of the dead process are removed with its term. The keys of a later process with the same name stay.
 	Signs []string
+	// LastSign returns what replaces the value of a sign of the dead process, until its lease expires. "" removes the sign, and nil
+	// removes all of them.
+	LastSign func(key string) string
 	// Await waits for the death of the process at an address. Nil means AwaitDeath; a simulation replaces it.
 	Await func(ctx context.Context, addr string) bool
 	// Answers reports whether a process listens at an address. Nil means Listens; a simulation replaces it.
@@ -221,7 +224,7 @@ func (w *Witness) tryForce(ctx context.Context, h Holder, alive signs, note stri
 	}
 	for key, lease := range alive {
 		unchanged := clientv3.Compare(clientv3.LeaseValue(key), "=", lease)
-		then = append(then, clientv3.OpTxn([]clientv3.Cmp{unchanged}, []clientv3.Op{clientv3.OpDelete(key)}, nil))
+		then = append(then, clientv3.OpTxn([]clientv3.Cmp{unchanged}, []clientv3.Op{w.end(key)}, nil))
 	}
 	stands, allowed, err := w.ifAllowed(ctx, h, then)
 	switch {
@@ -233,6 +236,16 @@ func (w *Witness) tryForce(ctx context.Context, h Holder, alive signs, note stri
 		return refused, nil
 	}
 	return ended, nil
+}
+
+// end returns the operation that ends a sign of the dead process.
+func (w *Witness) end(key string) clientv3.Op {
+	if w.cfg.LastSign != nil {
+		if last := w.cfg.LastSign(key); last != "" {
+			return clientv3.OpPut(key, last, clientv3.WithIgnoreLease())
+		}
+	}
+	return clientv3.OpDelete(key)
 }
 
 // ifAllowed executes then if the term of h stands and a takeover is allowed. A takeover is allowed if the key Limit is missing or

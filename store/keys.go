@@ -1,6 +1,10 @@
 package store
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
 
 // Keys makes and reads the keys under one prefix. Every family ends in a slash, so that no name is a prefix of another.
 type Keys struct{ prefix string }
@@ -19,6 +23,20 @@ func (k Keys) Takeover() string { return k.record(KindTakeover, "") }
 
 // Presences returns the prefixes under which a process shows its presence by its name.
 func (k Keys) Presences() []string { return []string{k.family(KindWorkers), k.family(KindReplicas)} }
+
+// LastSign returns the last record of a worker whose process is proven dead, if key is that of its presence; otherwise "". The
+// presence of a replica has no last record: no attempt depends on it.
+func (k Keys) LastSign(key string) string {
+	name, ok := strings.CutPrefix(key, k.family(KindWorkers))
+	if !ok {
+		return ""
+	}
+	value, err := encode(job.EndedWorker(name))
+	if err != nil {
+		return ""
+	}
+	return string(value)
+}
 
 // record returns the key of one record; name is "" for a kind with a single one.
 func (k Keys) record(kind Kind, name string) string {

@@ -32,6 +32,7 @@ type Presence struct {
 	key    string
 	lost   chan struct{} // closed when the presence is lost
 	once   sync.Once
+	back   chan struct{} // holds a token if the record was put back
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
@@ -59,7 +60,7 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 	}
 	lease.RequireContact(&s.contact) // following our key contacts etcd all the time
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p := &Presence{store: s, lease: lease, key: key, lost: make(chan struct{}), cancel: cancel}
+	p := &Presence{store: s, lease: lease, key: key, lost: make(chan struct{}), back: make(chan struct{}, 1), cancel: cancel}
 	p.wg.Go(func() { p.hold(life) }) // started now, because the write of the record may take long
 	if err := p.replace(ctx, record(p.ID())); err != nil {
 		_ = p.Close(context.WithoutCancel(ctx))
@@ -86,23 +87,37 @@ func (p *Presence) hold(ctx context.Context) {
 // restore puts the record back on its lease, after etcd or another client has removed it before the lease was due. So a mistake of
 // etcd (its issue 15247) ends no attempts.
 func (p *Presence) restore(ctx context.Context) error {
+	if p.store.WentBack() != 0 {
+		return errors.New("the store was restored from a backup")
+	}
 	ctx, cancel := context.WithTimeout(ctx, restoreWithin)
 	defer cancel()
-	if err := p.lease.Regain(ctx); err != nil {
+	if err := untilDefinite(ctx, false, &p.store.tries, p.lease.Regain, func() {}); err != nil {
 		return err
 	}
 	p.mu.Lock()
 	value := p.value
 	p.mu.Unlock()
-	err := p.put(ctx, value, absent(p.key))
-	if errors.Is(err, job.ErrConflict) { // there is a record, and inspect decides about it
+	if value == nil { // the first record is being written
 		return nil
 	}
-	if err == nil {
+	err := p.put(ctx, value, absent(p.key))
+	switch {
+	case errors.Is(err, job.ErrConflict): // there is a record, and inspect decides about it
+		err = nil
+	case err == nil:
 		p.store.log.Warn("presence was removed before its time, and is back", "key", p.key)
+	}
+	select {
+	case p.back <- struct{}{}:
+	default:
 	}
 	return err
 }
+
+// Back returns a channel that has a token after the record was removed and put back. A leader may have given up attempts before
+// that, and not later without a newer record.
+func (p *Presence) Back() <-chan struct{} { return p.back }
 
 // ID returns the session: the lease's id in hexadecimal, as etcdctl prints it.
 func (p *Presence) ID() string { return sessionID(p.lease.ID()) }
@@ -239,13 +254,13 @@ func (p *Presence) inspect(ctx context.Context, kv *mvccpb.KeyValue) {
 	}
 	p.mu.Unlock()
 	switch {
-	case onLease && (!newer || bytes.Equal(kv.Value, value)):
-		return
 	case err == nil && session.Session != "" && session.Session != p.ID():
 		p.mu.Lock()
 		p.taken = p.taken || session.Session == sessionID(clientv3.LeaseID(kv.Lease)) // otherwise somebody wrote it by hand
 		p.mu.Unlock()
 		p.lose() // readers of the record give up our session
+		return
+	case onLease && (!newer || bytes.Equal(kv.Value, value)):
 		return
 	}
 	try, cancel := context.WithTimeout(ctx, tryTimeout)
@@ -260,9 +275,6 @@ func (p *Presence) inspect(ctx context.Context, kv *mvccpb.KeyValue) {
 	}
 }
 
-// endedSession is the session in the last record of a worker that EndWorker ends. No worker has it.
-const endedSession = "ended"
-
 // EndWorker removes the presence of a worker whose process is proven dead, so that its runs move to other workers at
 // once. Before that, its record gets another session: a worker that lives after all then gives its own session up, and does not
 // put the record back. Only the leader calls it. The error is job.ErrConflict if the presence has changed.
@@ -271,12 +283,8 @@ func (s *Store) EndWorker(ctx context.Context, term election.Term, w *job.Worker
 		return election.ErrTermLost
 	}
 	key := s.keys.record(KindWorkers, w.Name)
-	value, err := encode(job.Worker{Name: w.Name, Session: endedSession, Capacity: w.Capacity, Started: w.Started, Draining: true})
-	if err != nil {
-		return err
-	}
 	end := &write{lane: key, guards: []*pb.Compare{unchanged(key, w.Rev)}}
-	end.putAnyway(key, value, sessionLease(w.Session))
+	end.putAnyway(key, []byte(s.keys.LastSign(key)), sessionLease(w.Session))
 	// A group of its own, because that of the term ends with the context of its first caller.
 	led := s.newGroup(ctx, &term)
 	ended, err := led.do(ctx, end)

@@ -31,6 +31,15 @@ type Worker struct {
 	Rev int64 `json:"-"`
 }
 
+// SessionEnded is the session in the last record of a worker whose process is proven dead.
+const SessionEnded = "ended"
+
+// EndedWorker returns the last record of a worker whose process is proven dead. It differs from a removed record, which a living
+// worker may put back.
+func EndedWorker(name string) Worker {
+	return Worker{Name: name, Session: SessionEnded, Capacity: CapacityRange.Low, Draining: true}
+}
+
 // WorkerKinds lists the kinds of actions that a worker may be restricted to. A shell is a command.
 func WorkerKinds() []string { return append(UsualKinds(), "container", "kubernetes") }
 

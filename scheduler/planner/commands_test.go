@@ -67,7 +67,7 @@ func (st *stage) do(line string) {
 	case "worker":
 		st.join(name, opts)
 	case "lose":
-		st.store.endWorker(*st.workers[name])
+		st.store.endWorker(name)
 		delete(st.workers, name)
 	case "evict":
 		st.store.remove(job.RecordWorker, name)

@@ -73,6 +73,9 @@ func (p *Planner) takeBack(j *jobState, r *liveRun, now time.Time) *job.Decision
 	}
 	d := p.reassign(j, next, now)
 	d.GaveUp = gaveUp
+	if p.lost(r.Run, now) {
+		d.Guards = append(d.Guards, p.presenceGuard(r.Worker))
+	}
 	return d
 }
 

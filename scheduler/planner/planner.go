@@ -101,7 +101,7 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 		p.setFollowerTimers()
 		return nil
 	}
-	defer func() { p.nextFree, p.doubtEnds = p.nextTurn(now), p.nextDoubt(now) }()
+	defer func() { p.nextFree, p.doubtEnds = p.nextTurn(now), p.nextDoubt() }()
 	var ds []job.Decision
 	// Several rounds are needed: a job that waited for room may not need it any more, and leaves it to another job.
 	for decided := 0; ; {

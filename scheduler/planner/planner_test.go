@@ -243,7 +243,7 @@ func TestAbsentWorkersAreForgotten(t *testing.T) {
 	for i := range 100 { // each worker has a new name, as each new pod has
 		name := fmt.Sprintf("pod-%d", i)
 		r.worker(name, 1)
-		r.store.endWorker(job.Worker{Name: name, Session: name + "-1"})
+		r.store.endWorker(name)
 	}
 	r.feed()
 	if n := r.Workers(); n != 0 {

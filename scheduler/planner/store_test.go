@@ -87,11 +87,10 @@ func (s *fakeStore) putWorker(w job.Worker) {
 	s.put(job.Change{Kind: job.RecordWorker, Name: w.Name, Value: &w})
 }
 
-// endWorker removes a worker that is proven dead. Its last record says that it drains.
-func (s *fakeStore) endWorker(w job.Worker) {
-	w.Draining = true
-	s.putWorker(w)
-	s.remove(job.RecordWorker, w.Name)
+// endWorker removes a worker that is proven dead.
+func (s *fakeStore) endWorker(name string) {
+	s.putWorker(job.EndedWorker(name))
+	s.remove(job.RecordWorker, name)
 }
 
 func (s *fakeStore) remove(kind job.RecordKind, name string) {

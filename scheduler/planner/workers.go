@@ -12,6 +12,7 @@ import (
 type workerState struct {
 	name     string
 	present  *job.Worker       // nil: absent
+	rev      int64             // of its record, readable or not; zero: there is none
 	removed  bool              // its record is gone, and it may put it back: it counts as present, and gets no runs
 	seen     bool              // this planner has seen it present
 	assigned map[string]int    // number of its runs, by session
@@ -58,6 +59,10 @@ func (p *Planner) forgetWorker(w *workerState) {
 
 func (p *Planner) applyWorker(c job.Change, now time.Time) {
 	w, value := p.worker(c.Name), job.ValueOf[job.Worker](c)
+	w.rev = c.Rev
+	if c.Deleted() {
+		w.rev = 0
+	}
 	_, doubted := p.doubtfulWorkers[w]
 	switch {
 	case c.Bad == nil && (value != nil || !w.mayReturn()):
@@ -89,36 +94,42 @@ func (p *Planner) setPresence(w *workerState, record *job.Worker, now time.Time)
 	w.seen = w.seen || record != nil
 }
 
-// mayReturn reports whether the worker may still be alive if its record is removed. A worker drains before it leaves, and the last
-// record of a process that is proven dead says that it drains. Any other record was removed because its lease expired, by a mistake
-// of etcd (its issue 15247), or by hand. In the last two cases the worker puts it back.
-func (w *workerState) mayReturn() bool { return w.present != nil && !w.present.Draining }
+// mayReturn reports whether the worker may still be alive if its record is removed. The record was removed because the lease expired,
+// by a mistake of etcd (its issue 15247), or by hand. In the last two cases the worker puts it back.
+func (w *workerState) mayReturn() bool {
+	return w.present != nil && w.present.Session != job.SessionEnded
+}
 
 // expireDoubtful counts workers as absent whose record was not repaired or put back in time. A record that was overwritten by hand
 // may have lost its lease; then it would never expire.
 func (p *Planner) expireDoubtful(now time.Time) {
 	for w, at := range p.doubtfulWorkers {
-		if !now.Add(-p.feedLag).Before(at) { // otherwise the feed may not have brought the record yet
+		if !now.Before(at) {
 			p.setPresence(w, nil, now)
 			p.checkRuns(w)
 		}
 	}
 }
 
-// doubtRetry is how soon the planner looks at a doubtful worker again after the feed lagged.
-const doubtRetry = 100 * time.Millisecond
-
-// nextDoubt returns when a doubtful worker may next count as absent; zero if there is none.
-func (p *Planner) nextDoubt(now time.Time) (first time.Time) {
+// nextDoubt returns when a doubtful worker next counts as absent; zero if there is none.
+func (p *Planner) nextDoubt() (first time.Time) {
 	for _, at := range p.doubtfulWorkers {
-		if !now.Before(at) {
-			at = now.Add(doubtRetry)
-		}
 		if first.IsZero() || at.Before(first) {
 			first = at
 		}
 	}
 	return first
+}
+
+// presenceGuard is the guard that the presence of a worker is still as the planner knows it. It decides between a leader that gives up
+// an attempt and a worker that puts its presence back. If the worker is first, the attempt goes on. Otherwise the worker learns it
+// when it then reads the record of the run.
+func (p *Planner) presenceGuard(worker string) job.Guard {
+	g := job.Guard{Kind: job.RecordWorker, Name: worker}
+	if w := p.workers[worker]; w != nil {
+		g.Rev = w.rev
+	}
+	return g
 }
 
 // countAssigned adds r to the counts of its worker (n is 1) or removes it from them (n is -1).
@@ -211,7 +222,7 @@ func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time)
 	}
 	early := r.Due.After(now)
 	for _, w := range p.workers {
-		if w.present == nil || r.On != "" && r.On != w.name || !w.present.Accepts(spec) {
+		if w.present == nil || w.removed || r.On != "" && r.On != w.name || !w.present.Accepts(spec) {
 			continue
 		}
 		accepted = true

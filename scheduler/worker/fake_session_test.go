@@ -25,7 +25,8 @@ const fakeTTL = 5 * time.Second
 type fakeSession struct {
 	id      string
 	done    chan struct{}
-	closing func() // may be nil
+	back    chan struct{} // has a token if the presence was put back
+	closing func()        // may be nil
 
 	mu     sync.Mutex
 	cut    time.Time // end of the renewals; zero: it is renewed
@@ -42,7 +43,7 @@ func (f *fakeSessions) Open(ctx context.Context, w job.Worker) (Session, error) 
 	if f.opening != nil {
 		f.opening()
 	}
-	s := &fakeSession{id: fmt.Sprintf("s%d", len(f.opened)+1), done: make(chan struct{}), closing: f.closing}
+	s := &fakeSession{id: fmt.Sprintf("s%d", len(f.opened)+1), done: make(chan struct{}), back: make(chan struct{}, 1), closing: f.closing}
 	f.opened = append(f.opened, s)
 	w.Session = s.id
 	f.presence = w
@@ -83,6 +84,8 @@ func (f *fakeSessions) last() *fakeSession {
 func (s *fakeSession) ID() string { return s.id }
 
 func (s *fakeSession) Done() <-chan struct{} { return s.done }
+
+func (s *fakeSession) Back() <-chan struct{} { return s.back }
 
 func (s *fakeSession) Taken() bool {
 	s.mu.Lock()

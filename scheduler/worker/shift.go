@@ -75,6 +75,9 @@ func (s *shift) watchSession() {
 			return
 		case <-time.After(left): // the session has usually been renewed by now
 			continue
+		case <-s.session.Back():
+			s.confirmAll()
+			continue
 		case <-s.session.Done():
 		}
 		break

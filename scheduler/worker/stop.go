@@ -22,6 +22,17 @@ func (s *shift) requestStop(name string, rev int64) {
 	}
 }
 
+// confirmAll ends the attempts of the shift that a leader has given up.
+func (s *shift) confirmAll() {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	for a := range s.w.attempts {
+		if a.shift == s {
+			s.w.wg.Go(func() { s.w.confirmStop(a) })
+		}
+	}
+}
+
 // confirmStop ends an attempt if its record says so. The record decides, since the write that an order announces may have
 // failed.
 func (w *Worker) confirmStop(a *attempt) {

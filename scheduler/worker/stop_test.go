@@ -118,3 +118,29 @@ func TestAttemptsThatIgnoreBeingStopped(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 }
+
+// TestABackSessionEndsWhatALeaderGaveUp puts a presence back after a leader has given up one of two attempts.
+func TestABackSessionEndsWhatALeaderGaveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lasting(10*time.Second))
+		r.start()
+		var names []string
+		for _, id := range []string{"a", "b"} {
+			names = append(names, r.store.pending("backup", id, time.Now()))
+		}
+		r.give(names...)
+		after(time.Second)
+		r.store.change(names[0], "", func(run job.Run) (job.Run, error) {
+			return run.Requeue(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker w1 was lost"}, time.Now(), "tried again")
+		})
+		r.session().back <- struct{}{}
+		after(time.Second)
+		r.wantState(names[0], job.Pending)
+		if n := r.w.executing.count(); n != 1 {
+			t.Errorf("%d attempts execute a second later, want only the one that nobody gave up", n)
+		}
+		after(10 * time.Second)
+		r.wantState(names[1], job.Succeeded)
+		r.wantState(names[0], job.Pending)
+	})
+}

@@ -40,6 +40,9 @@ type Session interface {
 	Deadline() time.Time
 	// Done is closed when the lease is known to be gone.
 	Done() <-chan struct{}
+	// Back has a token after the presence was removed before its time and put back. Leaders may have given up attempts of this
+	// session before that.
+	Back() <-chan struct{}
 	// Taken reports, after Done, whether another session has replaced the presence.
 	Taken() bool
 	// Close revokes the lease at once, so that leaders assign the runs of this session to other workers.

@@ -28,7 +28,7 @@ func (m maintenance) Status(ctx context.Context, endpoint string) (*clientv3.Sta
 
 // refuseStatus is maintenance for clients of other processes.
 func (s *Server) refuseStatus(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	if info.FullMethod == pb.Maintenance_Status_FullMethodName && s.isRemoved() {
+	if info.FullMethod == pb.Maintenance_Status_FullMethodName && (s.isRemoved() || s.isStopping()) {
 		return nil, rpctypes.ErrGRPCStopped
 	}
 	return next(ctx, req)
@@ -38,4 +38,19 @@ func (s *Server) refuseStatus(ctx context.Context, req any, info *grpc.UnaryServ
 func (s *Server) isRemoved() bool {
 	e := s.running.Load()
 	return e != nil && !e.IsMemberExist(e.MemberID())
+}
+
+// isStopping reports whether etcd ends. A member may learn from the others that it was removed before its own data says so. It then
+// ends, and still takes calls of other processes after its database is closed.
+func (s *Server) isStopping() bool {
+	e := s.running.Load()
+	if e == nil {
+		return false
+	}
+	select {
+	case <-e.StoppingNotify():
+		return true
+	default:
+		return false
+	}
 }

@@ -128,7 +128,7 @@ func (p *process) serve(stops *stops) {
 func (p *process) stand(stops *stops) {
 	witness := election.NewWitness(election.WitnessConfig{
 		Prefix: p.store.Keys().Election(), Name: p.machine.name, Limit: p.store.Keys().Takeover(), Signs: p.store.Keys().Presences(),
-		Await:   p.world.awaitDeath,
+		LastSign: p.store.Keys().LastSign, Await: p.world.awaitDeath,
 		Answers: func(_ context.Context, addr string) bool { return p.world.listener(addr) != nil },
 	}, p.client, p.log.Named("election"))
 	p.begin(stops, witness.Run)

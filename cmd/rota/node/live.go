@@ -203,7 +203,7 @@ func (n *Node) startCampaign(ctx context.Context, background starter) {
 	if n.set.Election.FastTakeover {
 		witness := election.NewWitness(election.WitnessConfig{
 			Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Limit: n.store.Keys().Takeover(), Signs: n.store.Keys().Presences(),
-			Await: n.awaitDeath,
+			LastSign: n.store.Keys().LastSign, Await: n.awaitDeath,
 		}, n.client, n.log.Named("election"))
 		background("watch the leader", witness.Run)
 		n.removeStale(ctx)
