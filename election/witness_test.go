@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,7 +74,16 @@ func witnessed(t *testing.T, signed ...string) (process *listener, leader, next 
 		sign(t, client, name)
 	}
 	eventually(t, "b waits", func() bool { return next.Status().State == StateCandidate })
-	w := NewWitness(WitnessConfig{Prefix: prefixOf(t), Name: "b", Limit: "/limit" + prefixOf(t), Signs: []string{"/signs" + prefixOf(t)}}, client, hclog.NewNullLogger())
+	w := NewWitness(WitnessConfig{
+		Prefix: prefixOf(t), Name: "b", Limit: "/limit" + prefixOf(t),
+		Signs: []string{"/signs" + prefixOf(t), "/work" + prefixOf(t)},
+		LastSign: func(key string) string {
+			if strings.HasPrefix(key, "/work") {
+				return "over"
+			}
+			return ""
+		},
+	}, client, hclog.NewNullLogger())
 	background(t, w.Run)
 	eventually(t, "the witness holds a connection", func() bool {
 		process.mu.Lock()
@@ -96,6 +106,10 @@ func TestADeadLeaderIsReplacedAtOnce(t *testing.T) {
 		if resp, err := client.Get(call(t), "/signs"+prefixOf(t)+name); err != nil || resp.Count != want {
 			t.Errorf("signs of life of %s: got %v, %v, want %d", name, resp, err, want)
 		}
+	}
+	resp, err := client.Get(call(t), "/work"+prefixOf(t)+"a")
+	if err != nil || resp.Count != 1 || string(resp.Kvs[0].Value) != "over" || resp.Kvs[0].Lease == 0 {
+		t.Errorf("the last sign of a: got %v, %v, want one on its lease", resp, err)
 	}
 	// In this test the proof is wrong: the old leader still runs. It must learn that its term is over.
 	if cause := term.lost(t); cause == nil {
@@ -206,8 +220,10 @@ func sign(t *testing.T, client *clientv3.Client, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Put(call(t), "/signs"+prefixOf(t)+name, "alive", clientv3.WithLease(lease.ID)); err != nil {
-		t.Fatal(err)
+	for _, prefix := range []string{"/signs", "/work"} {
+		if _, err := client.Put(call(t), prefix+prefixOf(t)+name, "alive", clientv3.WithLease(lease.ID)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -51,8 +51,8 @@ func (b *Book) Open(j *job.Job, record *job.NotifyState, runs []*job.Run, events
 	}
 	for _, e := range events {
 		switch {
-		case e.Rev > b.began:
-		case e.Rev > p.record.UpTo && !e.At.Before(since):
+		case e.Rev > b.began, e.At.Before(since):
+		case e.Rev > p.record.UpTo:
 			news = append(news, job.Change{Rev: e.Rev, Value: e})
 		case e.Kind == job.EventLate:
 			p.setLate(e)
@@ -62,11 +62,13 @@ func (b *Book) Open(j *job.Job, record *job.NotifyState, runs []*job.Run, events
 	for _, c := range news {
 		b.add(p, c)
 	}
-	over := func(id string) bool {
-		return !slices.ContainsFunc(runs, func(r *job.Run) bool { return r.ID == id && (r.Rev > b.began || !r.State.Terminal()) })
-	}
-	maps.DeleteFunc(p.givenUp, func(id string, _ int) bool { return over(id) })
-	maps.DeleteFunc(p.late, func(id string, _ bool) bool { return over(id) })
+	ended := func(r *job.Run) bool { return r.Rev <= b.began && r.State.Terminal() }
+	maps.DeleteFunc(p.givenUp, func(id string, _ int) bool {
+		return !slices.ContainsFunc(runs, func(r *job.Run) bool { return r.ID == id && !ended(r) })
+	})
+	maps.DeleteFunc(p.late, func(id string, _ bool) bool { // a late run that waits is not among runs, and a step may have none yet
+		return slices.ContainsFunc(runs, func(r *job.Run) bool { return r.ID == id && ended(r) })
+	})
 	b.closeIdle(p)
 }
 

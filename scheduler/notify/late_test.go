@@ -133,9 +133,29 @@ func TestALateSlotIsReportedOnce(t *testing.T) {
 	record := first.Records(later)[0]
 	next := book(10, j)
 	next.Open(j, &record, []*job.Run{running}, []*job.Event{e})
-	for name, b := range map[string]*notify.Book{"the same leader": first, "the next one": next} {
+	waiting := book(10, j)
+	waiting.Open(j, &record, nil, []*job.Event{e})
+	for name, b := range map[string]*notify.Book{
+		"the same leader": first, "the next one": next, "the next one, which has not seen the run begin": waiting,
+	} {
 		if b.Apply(change(&succeeded)); len(summarize(b.Take())) > 0 {
 			t.Errorf("%s reports the end of the run too", name)
 		}
+	}
+}
+
+// TestALateSlotThatNobodyHeardOfIsReported adds the notifier after the slot was recorded as late. The late end of its run is news, also
+// after a change of leader.
+func TestALateSlotThatNobodyHeardOfIsReported(t *testing.T) {
+	j := definedWith(job.Notifier{URL: "ntfy://x/y", When: []job.Occasion{job.OnLate}, Repeat: 1})
+	j.Spec.FinishBy = "1h"
+	e := lateSlot(1, 10)
+	j.Notified = e.At.Add(time.Hour)
+	ended := scheduled(job.SlotID(epoch), job.Succeeded, 14, 0)
+	ended.Slot, ended.Finished = epoch, j.Notified.Add(time.Hour)
+	b := book(12, j)
+	b.Open(j, nil, nil, []*job.Event{e})
+	if b.Apply(change(ended)); len(summarize(b.Take())) != 1 {
+		t.Error("the late end is not reported")
 	}
 }

@@ -94,8 +94,8 @@ func (p *Planner) setPresence(w *workerState, record *job.Worker, now time.Time)
 	w.seen = w.seen || record != nil
 }
 
-// mayReturn reports whether the worker may still be alive if its record is removed. The record was removed because the lease expired,
-// by a mistake of etcd (its issue 15247), or by hand. In the last two cases the worker puts it back.
+// mayReturn reports whether the worker may still be alive if its record is removed. The record was removed because the lease
+// expired, by a mistake of etcd (its issue 15247), or by hand. In the last two cases the worker puts it back.
 func (w *workerState) mayReturn() bool {
 	return w.present != nil && w.present.Session != job.SessionEnded
 }
@@ -121,9 +121,9 @@ func (p *Planner) nextDoubt() (first time.Time) {
 	return first
 }
 
-// presenceGuard is the guard that the presence of a worker is still as the planner knows it. It decides between a leader that gives up
-// an attempt and a worker that puts its presence back. If the worker is first, the attempt goes on. Otherwise the worker learns it
-// when it then reads the record of the run.
+// presenceGuard is the guard that the presence of a worker is still as the planner knows it. It decides between a leader that gives
+// up an attempt and a worker that puts its presence back. If the worker is first, the attempt goes on. Otherwise the worker learns
+// it when it then reads the record of the run.
 func (p *Planner) presenceGuard(worker string) job.Guard {
 	g := job.Guard{Kind: job.RecordWorker, Name: worker}
 	if w := p.workers[worker]; w != nil {

@@ -95,8 +95,8 @@ type Config struct {
 	// used with Rejoin.
 	Members func() string
 	// OthersList returns the present value of Cluster of each other process that runs, by its name. Such a process keeps the
-	// members that it lists: they are not removed, even if they do not answer. Nil: no such process is known. Only used with
-	// Rejoin.
+	// members that it lists: they are not removed, even if they do not answer. If it returns nil, they are not known yet, and no
+	// member is removed. Nil: there are no such processes. Only used with Rejoin.
 	OthersList func() map[string]string
 
 	// Heartbeat is the time between two heartbeats of the leader; Election is

@@ -131,7 +131,10 @@ func (s *Server) tendOnce(ctx context.Context, rt http.RoundTripper, silent map[
 		if now.Sub(silent[id]) < departPatience {
 			continue
 		}
-		if by := s.listers(m); len(by) > 0 {
+		if by, known := s.listers(m); !known {
+			silent[id] = now
+			continue
+		} else if len(by) > 0 {
 			silent[id] = now
 			s.log.Warn("a silent member is not removed: other replicas list it in etcd.embedded.cluster",
 				"member", m.Name, "listed_by", strings.Join(by, ","))
@@ -147,19 +150,21 @@ func (s *Server) tendOnce(ctx context.Context, rt http.RoundTripper, silent map[
 	}
 }
 
-// listers returns the other processes that list a member, sorted by name. The member itself does not count.
-func (s *Server) listers(m *membership.Member) (names []string) {
+// listers returns the other processes that list a member, sorted by name. The member itself does not count. If known is false,
+// their lists are not known yet.
+func (s *Server) listers(m *membership.Member) (names []string, known bool) {
 	if s.cfg.OthersList == nil {
-		return nil
+		return nil, true
 	}
-	for name, list := range s.cfg.OthersList() {
+	lists := s.cfg.OthersList()
+	for name, list := range lists {
 		peers, err := Config{Cluster: list}.peers()
 		if err == nil && name != m.Name && slices.ContainsFunc(peers, func(p peer) bool { return isAt(m.PeerURLs, p) }) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return names, lists != nil
 }
 
 // answers reports whether a member answers at its peer URL.

@@ -20,7 +20,7 @@ type memberLists struct {
 	of map[string]string // guarded by mu: by replica; replaced as a whole
 }
 
-// others returns the lists by the names of the replicas. The caller must not change the result.
+// others returns the lists by the names of the replicas; nil: they are not known yet. The caller must not change the result.
 func (l *memberLists) others() map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,6 +29,9 @@ func (l *memberLists) others() map[string]string {
 
 // compareLists publishes this replica's list of members, and reads those of the others, until ctx ends.
 func (n *Node) compareLists(ctx context.Context) error {
+	if err := n.mirror.WaitFor(ctx, 1); err != nil {
+		return nil
+	}
 	loop.Every(ctx, listsEvery, func(context.Context) {
 		n.replica.ShowMembers(n.listedMembers())
 		of := map[string]string{}

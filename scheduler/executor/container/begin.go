@@ -134,8 +134,17 @@ func (e *Executor) begin(ctx context.Context, req *executor.Request, body *creat
 	if err := e.patiently(ctx, func() error { return e.engine.putOutputFile(ctx, id) }); err != nil {
 		return nil, errors.Join(err, e.removed(ctx, id))
 	}
-	err = e.patiently(ctx, func() error { return e.engine.start(ctx, id) }) // starting it twice is starting it once
 	var s state
+	asked := false
+	err = e.patiently(ctx, func() (err error) {
+		if asked { // the engine may have started it without an answer, and would start a short program again after its end
+			if s, err = e.engine.inspect(ctx, id); err != nil || s.began() {
+				return err
+			}
+		}
+		asked = true
+		return e.engine.start(ctx, id)
+	})
 	if err == nil {
 		err = e.patiently(ctx, func() error { s, err = e.engine.inspect(ctx, id); return err })
 	}
