@@ -69,9 +69,9 @@ func (a *attempt) kill() {
 	}
 }
 
-// newAttempt returns the attempt of r, whose claim has succeeded. The attempt takes over the caller's place among the executing
-// attempts.
-func (r *armedRun) newAttempt(claimed job.Run) *attempt {
+// newAttempt returns the attempt of r, whose claim has succeeded. backs is shift.backs from before the claim. The attempt takes over
+// the caller's place among the executing attempts.
+func (r *armedRun) newAttempt(claimed job.Run, backs int64) *attempt {
 	s, w := r.shift, r.shift.w
 	a := &attempt{run: claimed, name: r.name, startAt: r.startAt, received: r.received, spec: r.spec, shift: s}
 	if !a.spec.InWorker() {
@@ -92,7 +92,7 @@ func (r *armedRun) newAttempt(claimed job.Run) *attempt {
 	if s.ctx.Err() != nil { // the session ended before this attempt was registered, so the attempt must not start
 		a.kill()
 	}
-	stopped := r.stopRev > claimed.Token
+	stopped := r.stopRev > claimed.Token || s.backs.Load() != backs // a leader may have given it up before confirmAll could see it
 	w.mu.Unlock()
 
 	if stopped {

@@ -87,9 +87,10 @@ func (w *Worker) definitionChanged(a *assignment) bool {
 // the session ends before the store answers, the attempt counts as claimed: it never starts, and its report says so.
 func (r *armedRun) claim() (*attempt, error) {
 	s := r.shift
+	backs := s.backs.Load()
 	claimed, err := r.writeClaim()
 	if err == nil {
-		return r.newAttempt(claimed), nil
+		return r.newAttempt(claimed, backs), nil
 	}
 	s.w.releaseRoom()
 	if !errors.Is(err, job.ErrConflict) || !s.assigned(&claimed) || claimed.Rev <= r.run.Rev {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -23,6 +24,7 @@ type shift struct {
 	wg        sync.WaitGroup          // the goroutines that end with ctx.
 	unclaimed tally                   // armed runs
 	killed    tally                   // attempts that were killed when the shift ended, and have not ended yet.
+	backs     atomic.Int64            // how often the presence was put back
 	closeSoon chan struct{}           // holds a token when there is an order to close
 
 	publishing chan struct{} // holds a token while the presence is being published

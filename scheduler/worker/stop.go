@@ -26,6 +26,7 @@ func (s *shift) requestStop(name string, rev int64) {
 func (s *shift) confirmAll() {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
+	s.backs.Add(1)
 	for a := range s.w.attempts {
 		if a.shift == s {
 			s.w.wg.Go(func() { s.w.confirmStop(a) })

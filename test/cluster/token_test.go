@@ -79,6 +79,7 @@ func TestStaleHolderIsRefused(t *testing.T) {
 	if winner.Worker != "w2" || winner.Token <= first.Token {
 		t.Fatalf("run ended on %s with token %d, want on w2 with one above %d: the fault took no effect", winner.Worker, winner.Token, first.Token)
 	}
+	t.Logf("another worker began the run %v after the first one was stopped", winner.Started.Sub(stopped).Round(100*time.Millisecond))
 	touch(t, gate)
 	Await(t, 20*time.Second, "the target refuses the stale holder", func() bool { _, refused := target.seen(); return len(refused) > 0 })
 	Await(t, 20*time.Second, "the stale holder ends", func() bool {
