@@ -48,7 +48,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	list := []benchmark{throughput(), herd(), workflow(), scale(), idle(), pages(), open(), delayed(), alone(), floor(), coreCost()}
+	list := []benchmark{throughput(), herd(), workflow(), scale(), idle(), pages(), open(), delayed(), alone(), floor(), requests(), coreCost()}
 	if len(args) > 0 {
 		if i := slices.IndexFunc(list, func(b benchmark) bool { return b.name == args[0] }); i >= 0 {
 			return list[i].start(ctx, args[1:])

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -39,6 +40,22 @@ func newTarget(ctx context.Context, execute handler.Func) (*target, error) {
 	}
 	go func() { t.served <- t.server.Serve(l) }()
 	return t, nil
+}
+
+// request sends a request as that of a run with this slot.
+func (t *target) request(ctx context.Context, c *http.Client, slot time.Time) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Rota-Slot", slot.Format(time.RFC3339Nano))
+	resp, err := c.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
 }
 
 // close ends the target.
