@@ -144,3 +144,32 @@ func TestABackSessionEndsWhatALeaderGaveUp(t *testing.T) {
 		r.wantState(names[0], job.Pending)
 	})
 }
+
+// TestABackSessionEndsAClaimWhoseAnswerIsLate lets a leader give an attempt up, and the presence come back, before the claim is
+// answered.
+func TestABackSessionEndsAClaimWhoseAnswerIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lasting(10*time.Second))
+		r.start()
+		name := r.store.pending("backup", "a", time.Now())
+		r.store.wrote = func(claimed job.Run) { // the store is locked
+			if claimed.State != job.Running {
+				return
+			}
+			over, err := claimed.Requeue(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker w1 was lost"}, time.Now(), "tried again")
+			if err != nil {
+				t.Error(err)
+			}
+			r.store.rev++
+			r.store.keep(stored(over, r.store.rev))
+			r.session().back <- struct{}{}
+			time.Sleep(time.Second)
+		}
+		r.give(name)
+		after(2 * time.Second)
+		if n := r.w.executing.count(); n != 0 {
+			t.Errorf("%d attempts execute, want none: the leader gave it up", n)
+		}
+		r.wantState(name, job.Pending)
+	})
+}
