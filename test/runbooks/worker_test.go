@@ -24,7 +24,7 @@ worker: {shutdown_grace: 20s, labels: {zone: far}}
 	m.await("the worker executes", "q1", "rota run-info "+run+" | grep running")
 	page := m.open("remove-a-worker.md")
 	wrote := page.run("Remove a worker")
-	if !strings.Contains(wrote, "long: No worker accepts its runs") || !strings.Contains(wrote, "say who you are") {
+	if !strings.Contains(wrote, "long: No worker accepts its runs") || !strings.Contains(wrote, "name a token with --token-file") {
 		t.Errorf("rota doctor does not name the job that needs the worker, or what it needs itself:\n%s", wrote)
 	}
 	out := m.must("q1", "rota run-info "+run)
