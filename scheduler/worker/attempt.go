@@ -69,8 +69,8 @@ func (a *attempt) kill() {
 	}
 }
 
-// newAttempt returns the attempt of r, whose claim has succeeded. backs is shift.backs from before the claim. The attempt takes over
-// the caller's place among the executing attempts.
+// newAttempt returns the attempt of r, whose claim has succeeded. backs is shift.backs from before the claim. The attempt takes
+// over the caller's place among the executing attempts.
 func (r *armedRun) newAttempt(claimed job.Run, backs int64) *attempt {
 	s, w := r.shift, r.shift.w
 	a := &attempt{run: claimed, name: r.name, startAt: r.startAt, received: r.received, spec: r.spec, shift: s}
