@@ -13,8 +13,8 @@ type Config struct {
 	// ReturnGrace is how long after the start of a term an absent worker may return before its runs are lost. It applies
 	// to workers that this planner has never seen present. Zero means DefaultReturnGrace.
 	ReturnGrace time.Duration
-	// RestoreGrace is how long a worker counts as present after its record was removed although it did not drain. In this time
-	// it may put its record back. Zero means DefaultRestoreGrace.
+	// RestoreGrace is how long a worker counts as present after its record was removed, unless its process is proven dead. In
+	// this time it may put its record back. Zero means DefaultRestoreGrace.
 	RestoreGrace time.Duration
 	// ClaimTimeout is how long a present worker may keep a due run without starting it or handing it back. After that
 	// the leader takes the run back. Zero means DefaultClaimTimeout.
