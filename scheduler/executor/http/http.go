@@ -122,32 +122,28 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 	}
 	defer resp.Body.Close()
 	req.Progress()
-	body := req.ReportReads(resp.Body)
-	var response kept
-	if len(req.Spec.Outputs) > 0 {
-		out = io.MultiWriter(out, &response)
-	}
 	o = judge(resp, req.Spec.HTTP.Expect, e.now())
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return o, true // the bytes behind it are no response, and the transport does not end their reading with the context
 	}
-	_, err = io.Copy(out, io.LimitReader(body, keepBody))
-	if err == nil {
-		var n int64
-		n, err = io.Copy(io.Discard, io.LimitReader(body, readBody-keepBody))
-		if n > 0 {
-			fmt.Fprintf(out, "\n[rota: response is longer than %d bytes; the rest was not kept]\n", keepBody)
-		}
+	kept := beginning{to: out, room: keepBody}
+	body := io.TeeReader(io.LimitReader(req.ReportReads(resp.Body), readBody), &kept)
+	var unfit error
+	if len(req.Spec.Outputs) > 0 && o.State == job.Succeeded {
+		o.Outputs, unfit = outputs(body, req.Spec.Outputs)
 	}
-	if err != nil && o.State == job.Succeeded { // the response is incomplete
-		o.State, o.Retry = job.Failed, true
+	_, err = io.Copy(io.Discard, body) // after an error it returns the error again
+	if kept.cut {
+		fmt.Fprintf(out, "\n[rota: response is longer than %d bytes; the rest was not kept]\n", keepBody)
+	}
+	switch {
+	case o.State != job.Succeeded:
+	case err != nil: // the response is incomplete
+		o.State, o.Retry, o.Outputs = job.Failed, true, nil
 		o.Reason = fmt.Sprintf("response with status %d broke off: %s", resp.StatusCode, plain(err))
 		return o, false
-	}
-	if len(req.Spec.Outputs) > 0 && o.State == job.Succeeded {
-		if o.Outputs, err = outputs(response.Bytes(), req.Spec.Outputs); err != nil { // the work is done, so it is not repeated
-			o.State, o.Reason, o.Outputs = job.Failed, err.Error(), nil
-		}
+	case unfit != nil: // the work is done, so it is not repeated
+		o.State, o.Reason, o.Outputs = job.Failed, unfit.Error(), nil
 	}
 	return o, true
 }

@@ -1,9 +1,10 @@
 package httpx
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,26 +13,41 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// kept keeps the beginning of a response, up to keepBody bytes.
-type kept struct{ bytes.Buffer }
+// beginning passes on the first room bytes that are written to it.
+type beginning struct {
+	to   io.Writer
+	room int
+	cut  bool // more was written
+}
 
-func (k *kept) Write(p []byte) (int, error) {
-	room := max(0, keepBody-k.Len())
-	k.Buffer.Write(p[:min(room, len(p))])
+func (b *beginning) Write(p []byte) (int, error) {
+	n := min(b.room, len(p))
+	b.room -= n
+	b.cut = b.cut || n < len(p)
+	if _, err := b.to.Write(p[:n]); err != nil {
+		return 0, err
+	}
 	return len(p), nil
 }
 
-// outputs returns the values in a JSON response to which the pointers lead. Texts stay unchanged, other values become JSON.
-func outputs(body []byte, pointers map[string]string) (map[string]string, error) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	var doc any
-	if err := dec.Decode(&doc); err != nil {
+// outputs reads a JSON response and returns the values to which the pointers lead. Texts stay unchanged, other values become JSON.
+// It keeps no other value, so the response may be large.
+func outputs(body io.Reader, pointers map[string]string) (map[string]string, error) {
+	s := search{dec: json.NewDecoder(body), found: make(map[string]any, len(pointers))}
+	s.dec.UseNumber()
+	for _, pointer := range pointers {
+		s.wanted = append(s.wanted, pointer)
+	}
+	err := s.value("")
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
 		return nil, fmt.Errorf("outputs: the response is not JSON: %w", err)
 	}
 	list := make(map[string]string, len(pointers))
 	for _, name := range slices.Sorted(maps.Keys(pointers)) {
-		v, ok := lookUp(doc, pointers[name])
+		v, ok := s.found[pointers[name]]
 		if !ok {
 			return nil, fmt.Errorf("output %s: the response has nothing at %s", name, pointers[name])
 		}
@@ -48,29 +64,83 @@ func outputs(body []byte, pointers map[string]string) (map[string]string, error)
 	return list, job.CheckOutputs(list)
 }
 
-// lookUp follows a JSON Pointer (RFC 6901).
-func lookUp(v any, pointer string) (any, bool) {
-	if pointer == "" {
-		return v, true
+// search reads JSON and keeps the values to which some JSON Pointers (RFC 6901) lead.
+type search struct {
+	dec    *json.Decoder
+	wanted []string
+	found  map[string]any // by pointer
+}
+
+// value reads the value at a pointer.
+func (s *search) value(at string) error {
+	if slices.Contains(s.wanted, at) {
+		var v any
+		if err := s.dec.Decode(&v); err != nil {
+			return err
+		}
+		s.keep(at, v)
+		return nil
 	}
-	for key := range strings.SplitSeq(pointer[1:], "/") {
-		key = strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
-		switch at := v.(type) {
-		case map[string]any:
-			next, ok := at[key]
-			if !ok {
-				return nil, false
+	t, err := s.dec.Token()
+	if err != nil {
+		return err
+	}
+	leads := slices.ContainsFunc(s.wanted, func(pointer string) bool { return strings.HasPrefix(pointer, at+"/") })
+	switch {
+	case t != json.Delim('{') && t != json.Delim('['):
+		return nil
+	case !leads:
+		return s.skip()
+	}
+	for i := 0; s.dec.More(); i++ {
+		key := strconv.Itoa(i)
+		if t == json.Delim('{') {
+			name, err := s.dec.Token()
+			if err != nil {
+				return err
 			}
-			v = next
-		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(at) || key != strconv.Itoa(i) {
-				return nil, false
-			}
-			v = at[i]
-		default:
-			return nil, false
+			key = escape.Replace(name.(string))
+		}
+		if err := s.value(at + "/" + key); err != nil {
+			return err
 		}
 	}
-	return v, true
+	_, err = s.dec.Token()
+	return err
+}
+
+var escape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// keep keeps the wanted values that v, the value at a pointer, contains.
+func (s *search) keep(at string, v any) {
+	if slices.Contains(s.wanted, at) {
+		s.found[at] = v
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			s.keep(at+"/"+escape.Replace(key), inner)
+		}
+	case []any:
+		for i, inner := range v {
+			s.keep(at+"/"+strconv.Itoa(i), inner)
+		}
+	}
+}
+
+// skip reads to the end of the object or list whose beginning was read.
+func (s *search) skip() error {
+	for depth := 1; depth > 0; {
+		t, err := s.dec.Token()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+	}
+	return nil
 }
