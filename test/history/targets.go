@@ -58,6 +58,7 @@ type bounds struct {
 	over        time.Time
 	troubles    spans // times in which faults may delay a run
 	pauses      spans
+	paused      []span // the same, each by itself: by a clock that is behind, a pause begins before the end of the one before
 	// The next two fields are only for a job whose runs exclude each other.
 	active []span // sorted, one per run: from its start, or the time it was due, to the latest end of it and earlier runs
 	busy   spans  // times in which runs followed each other without a gap
@@ -83,7 +84,7 @@ func (t *timeline) boundsOf(j Job, since time.Time, effects []Effect) bounds {
 	if j.Spec.Overlap != job.OverlapAllow {
 		b.active, busy = t.active(effects, settle)
 	}
-	b.troubles, b.pauses, b.busy = merge(troubles, 0), merge(pauses, 0), merge(busy, 0)
+	b.troubles, b.pauses, b.busy, b.paused = merge(troubles, 0), merge(pauses, 0), merge(busy, 0), pauses
 	return b
 }
 
@@ -171,8 +172,9 @@ func (b *bounds) excuse(g *target) string {
 
 // isPaused reports whether a slot is so far inside a pause that it certainly does not run.
 func (b *bounds) isPaused(slot time.Time) bool {
-	s, ok := b.pauses.at(slot)
-	return ok && slot.After(s.from.Add(b.slack)) && (s.to.IsZero() || slot.Before(s.to.Add(-b.slack)))
+	return slices.ContainsFunc(b.paused, func(s span) bool {
+		return slot.After(s.from.Add(b.slack)) && (s.to.IsZero() || slot.Before(s.to.Add(-b.slack)))
+	})
 }
 
 // miss marks a target as optional if a fault delays it and the job's policy for missed slots allows the skip.

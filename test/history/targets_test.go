@@ -111,6 +111,8 @@ func TestTargets(t *testing.T) {
 		{name: "paused: a slot shortly before it is lost to it", halts: []Halt{{Job: "a", From: sec(3.1), Until: sec(6.5)}}, effects: "1 2 7 8 9"},
 		{name: "paused: not a slot before that", halts: []Halt{{From: sec(3.5), Until: sec(6.5)}}, effects: "1 3 7 8 9", bad: "2 missed"},
 		{name: "paused: nothing runs in it", halts: []Halt{{From: sec(3.5), Until: sec(6.5)}}, effects: "1 2 3 5@5 7 8 9", bad: "5 extra"},
+		{name: "paused again by a clock that is behind: a slot between both may run", spec: job.Spec{Overlap: job.OverlapQueue},
+			halts: []Halt{{From: sec(2.5), Until: sec(5.1)}, {From: sec(4.9), Until: sec(7.6)}}, effects: "1 2 7.7@5 8 9"},
 		{name: "another job is paused", halts: []Halt{{Job: "b", From: sec(3.5), Until: sec(6.5)}}, effects: "1 2 3 7 8 9", bad: "4 missed, 5 missed, 6 missed"},
 		{name: "paused to the end", halts: []Halt{{From: sec(3.5)}}, effects: "1 2 3"},
 	} {

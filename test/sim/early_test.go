@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ const underWay = 10 * time.Second
 
 // given is an attempt as a leader gave it to a worker.
 type given struct {
+	of   string    // the run, or the run of which it is a copy
 	due  time.Time // zero: it has no promised start
 	seen time.Time
 }
@@ -31,7 +33,7 @@ func (w *world) judgeEarly(list []*execution) (excused map[string]bool) {
 		}
 		if early <= w.mostAhead(g.seen.Add(-underWay), e.Arrived) {
 			w.tally.add("begun early under a clock that was set wrong")
-			excused[e.Run] = true
+			excused[e.Run], excused[g.of] = true, true
 			continue
 		}
 		w.fail("attempt %d of %s began at %s, %v before its time", e.Attempt, e.Run, clockTime(e.Arrived), early)
@@ -60,7 +62,7 @@ func (w *world) attempts() map[string]map[int64]given {
 		if !isRun || v.Deleted || json.Unmarshal(v.Value, &r) != nil || r.State != job.Armed {
 			continue
 		}
-		g := given{due: r.Due, seen: v.Seen}
+		g := given{of: r.Job + "/" + cmp.Or(r.CopyOf(), r.ID), due: r.Due, seen: v.Seen}
 		if r.Attempt > 1 {
 			g.due = time.Time{}
 			if r.Kind == job.KindScheduled {

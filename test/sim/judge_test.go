@@ -86,8 +86,8 @@ func (w *world) judge() {
 		if (w.plan.liars || w.plan.clocksSet) && strings.Contains(found.Text, "which had ended at") {
 			continue // a wrong clock wrote that time
 		}
-		if early[found.What] && (found.Rule == history.RuleTime || found.Rule == history.RuleExtra) {
-			continue // judgeEarly has excused it
+		if early[found.What] && slices.Contains([]string{history.RuleTime, history.RuleExtra, history.RuleMissed}, found.Rule) {
+			continue // judgeEarly has excused it. If all copies of a run are early, the run itself seems to be missed.
 		}
 		if w.evictedUnawares(found, executions) {
 			continue
