@@ -80,8 +80,14 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			continue
 		}
 		if spreads(spec, r.Run) {
-			if next, ok := p.spread(spec, *r.Run, now); ok {
+			next, ok := p.spread(j, spec, *r.Run, now)
+			if ok {
 				return &job.Decision{Run: &next, JobRev: j.rev(r.Run)}
+			}
+			if next.Reason == reasonNoRoom {
+				unplaced.waiting++
+				waiting.add(r.Run, reasonNoRoom)
+				continue
 			}
 		}
 		key := demandKey(spec, r.On)

@@ -12,6 +12,9 @@ import (
 // lateMargin is how long after its finish_by a slot is late. The end of a run becomes known after a moment, and clocks differ.
 const lateMargin = 2 * time.Second
 
+// feedRetry is how soon a slot is looked at again after the feed lagged too far behind.
+const feedRetry = 500 * time.Millisecond
+
 // lateSlots holds the slots of jobs that this leader knows to be recorded as late, by the name of the job.
 type lateSlots map[string]map[time.Time]bool
 

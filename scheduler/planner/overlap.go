@@ -73,7 +73,9 @@ func (p *Planner) decideOverlap(j *jobState, s slot, active []*liveRun, now time
 	for _, r := range active {
 		proven, knownAt := p.provenActive(j, r, s, now)
 		if proven {
-			return p.skip(j, s, now, reasonActive(r.ID))
+			d := p.skip(j, s, now, reasonActive(r.ID))
+			d.Guards = append(d.Guards, job.Guard{Kind: job.RecordRun, Name: r.Name(), Rev: r.Rev}) // its end may be on the way
+			return d
 		}
 		if !knownAt.IsZero() {
 			p.wakeAt(j, knownAt)
@@ -121,8 +123,9 @@ func (j *jobState) hasReplaced(s slot, now time.Time) bool {
 	return false
 }
 
-// provenActive reports whether r was certainly active when s was due, and would have been without any delay by the cluster. If
-// that is not certain yet, it returns the time from which it is certain if r does not change; zero means never.
+// provenActive reports whether r was certainly active when s was due, and would have been without any delay by the cluster. This
+// holds if the store has no newer record of r. If it is not certain yet, provenActive returns the time from which it is certain if r
+// does not change; zero means never.
 func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (bool, time.Time) {
 	if stillAsked(r, s) {
 		return true, time.Time{}
@@ -147,12 +150,6 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 			return false, time.Time{}
 		}
 		knownAt = knownAt.Add(p.cfg.WorkerTTL)
-		if !now.Before(knownAt) && now.Add(-p.feedLag).Before(knownAt) { // the feed may not have brought the end of r yet
-			return false, now.Add(feedRetry)
-		}
 	}
 	return !now.Before(knownAt), knownAt
 }
-
-// feedRetry is how soon a slot is decided again after the feed lagged too far behind.
-const feedRetry = 500 * time.Millisecond

@@ -169,11 +169,8 @@ func (p *Planner) dispatch(j *jobState, s slot, now time.Time) *job.Decision {
 		return p.createPending(j, s, r)
 	}
 	if spreads(spec, &r) {
-		spread, ok := p.spread(spec, r, now)
-		if !ok {
-			spread.Reason = noWorkerReason(spec, &r, false)
-		}
-		return p.createPending(j, s, spread)
+		r, _ = p.spread(j, spec, r, now)
+		return p.createPending(j, s, r)
 	}
 	w, accepted := p.choose(j, spec, &r, now)
 	if w == nil {

@@ -97,6 +97,13 @@ var Guards = []Guard{
 		Pkg:  "./scheduler/planner", Test: "TestASuccessorCreatesTheMissingCopies",
 	},
 	{
+		Name: "the run in the way, at a skip",
+		File: "scheduler/planner/overlap.go",
+		Code: "d.Guards = append(d.Guards, job.Guard{Kind: job.RecordRun, Name: r.Name(), Rev: r.Rev})",
+		Cut:  "_ = d.Guards",
+		Pkg:  "./scheduler/planner", Test: "TestASkipDependsOnTheActiveRun",
+	},
+	{
 		Name: "the journal",
 		File: "scheduler/worker/attempt.go",
 		Code: "w.journal.add(r)",

@@ -34,7 +34,7 @@ func (w *world) tellJob(name string) {
 	for _, v := range w.recorder.history() {
 		key := strings.TrimPrefix(v.Key, prefix+"/")
 		_, of, _ := strings.Cut(key, "/")
-		if of, _, _ = strings.Cut(of, "/"); of != name && key != "gate" {
+		if of, _, _ = strings.Cut(of, "/"); of != name && key != "gate" && !strings.HasPrefix(key, "limits/") {
 			continue
 		}
 		value := string(v.Value)
