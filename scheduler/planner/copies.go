@@ -15,8 +15,8 @@ func spreads(spec *job.Spec, r *job.Run) bool {
 	return spec.OnEveryWorker() && r.On == "" && r.Copies == nil && r.Attempt == 0 && len(r.Attempts) == 0
 }
 
-// spread decides on which workers r runs: on all that are present and accept it now. If r has to wait, its reason says why: no worker
-// accepts it, or it is not known yet whether one of them is still there.
+// spread decides on which workers r runs: on all that are present and accept it now. If r has to wait, its reason says why: no
+// worker accepts it, or it is not known yet whether one of them is still there.
 func (p *Planner) spread(j *jobState, spec *job.Spec, r job.Run, now time.Time) (spread job.Run, ok bool) {
 	var names []string
 	for _, w := range p.workers {

@@ -124,8 +124,8 @@ func (j *jobState) hasReplaced(s slot, now time.Time) bool {
 }
 
 // provenActive reports whether r was certainly active when s was due, and would have been without any delay by the cluster. This
-// holds if the store has no newer record of r. If it is not certain yet, provenActive returns the time from which it is certain if r
-// does not change; zero means never.
+// holds if the store has no newer record of r. If it is not certain yet, provenActive returns the time from which it is certain
+// if r does not change; zero means never.
 func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (bool, time.Time) {
 	if stillAsked(r, s) {
 		return true, time.Time{}
