@@ -110,14 +110,12 @@ func (l *loader) checkWorkflows() {
 		func(use) string { return unknown },
 		func(use, job.Spec) {},
 	)
-	if len(l.sound) < len(l.jobs.known) { // the mistakes in jobs would be reported again
-		return
-	}
-	specs := make(map[string]*job.Spec, len(l.jobs.known))
+	specs := make(map[string]*job.Spec, len(l.sound)) // without jobs that have mistakes: these are reported already
 	steps := false
-	for name, d := range l.jobs.known {
-		specs[name] = &d.Spec
-		steps = steps || d.Spec.Step()
+	for _, k := range l.sound {
+		spec := l.jobs.known[k.node.Value].Spec
+		specs[k.node.Value] = &spec
+		steps = steps || spec.Step()
 	}
 	if !steps {
 		return
@@ -131,7 +129,7 @@ func (l *loader) checkWorkflows() {
 	}
 	for _, p := range workflow.Check(specs) {
 		if _, known := specs[specs[p.Job].After[p.Parent].Job]; !known {
-			continue // reported above, with the name that was probably meant
+			continue // reported above, with the name that was probably meant, or a job with a mistake
 		}
 		at := l.sound[slices.IndexFunc(l.sound, func(k jobKey) bool { return k.node.Value == p.Job })]
 		at.r.fail(parentNode(at.value, p.Parent), p.Hint, "%s", p.Text)

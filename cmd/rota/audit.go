@@ -45,7 +45,7 @@ days.`,
 			return c.print(api.AuditList{Records: records}, func(p *page) { writeAudit(p, records) })
 		}),
 	}
-	cmd.Flags().StringVar(&since, "since", "", "only changes since a time, or since a span ago (24h, 7d)")
+	addSince(cmd, &since, "only changes since a time, or since a span ago (24h, 7d)")
 	cmd.Flags().StringVar(&filter.By, "by", "", "only changes by this `principal`, or by a client that claimed this name")
 	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of records; 0 for all")
 	return cmd

@@ -29,7 +29,7 @@ func (b *bulkFlags) add(cmd *cobra.Command) {
 func (b *bulkFlags) addRuns(cmd *cobra.Command, states []job.State) {
 	b.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&b.since, "since", "", "all runs with slots since a time, or since a span ago (24h, 7d)")
+	addSince(cmd, &b.since, "all runs with slots since a time, or since a span ago (24h, 7d)")
 	var names []string
 	for _, s := range states {
 		names = append(names, string(s))
@@ -59,12 +59,12 @@ func (b *bulkFlags) args(one cobra.PositionalArgs) cobra.PositionalArgs {
 			return one(cmd, args)
 		case len(args) > 0 && b.selector != "":
 			return usagef("%s: give either one name or a selector", cmd.Name())
-		case len(args) > 1:
-			return usagef("%s: unexpected argument %q", cmd.Name(), args[1])
+		case cmd.Flags().Changed("state") && len(b.states) == 0:
+			return usagef("%s: --state is empty: give a state, or leave the flag out", cmd.Name())
 		case len(args) == 1 && strings.Contains(args[0], "/"):
 			return usagef("%s: --state and --since select runs of a job; %s is a run", cmd.Name(), args[0])
 		}
-		return nil
+		return takes("[JOB]")(cmd, args)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func newEventsCommand(c *cli) *cobra.Command {
-	var since string
+	since := "24h"
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "events [JOB]",
@@ -38,7 +38,7 @@ skipped, slots that were missed, and changes by people. With a job, show only th
 			return c.followEvents(ctx, cl, filter.Job, v.Entries)
 		}),
 	}
-	cmd.Flags().StringVar(&since, "since", "24h", "since a time, or since a span ago (24h, 7d)")
+	addSince(cmd, &since, "since a time, or since a span ago (24h, 7d)")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue with what happens from now on")
 	return cmd
 }

@@ -26,7 +26,7 @@ and the limits that they name. Without a name and a selector, print all jobs and
 			if len(args) > 0 && selector != "" {
 				return usagef("%s: give either names or a selector", cmd.Name())
 			}
-			return nil
+			return takes("[JOB]...")(cmd, args)
 		},
 		ValidArgsFunction: c.completeJobs,
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {

@@ -26,7 +26,7 @@ how each job of one slot stands, or of one run by hand.
 
 The formats dot and mermaid are pictures for Graphviz and Mermaid.`,
 		Example:           "  rota graph nightly-backup --slot 2026-01-31T02:30:00Z\n  rota graph nightly-backup -o mermaid",
-		Args:              cobra.MaximumNArgs(1),
+		Args:              takes("[JOB]"),
 		ValidArgsFunction: c.completeJobs,
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
 			if p, err := extract.Parse(form); err != nil || p == nil && !slices.Contains(graphForms, form) {

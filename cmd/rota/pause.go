@@ -102,7 +102,7 @@ func newSwitchCommand(c *cli, cmd *cobra.Command, s switching) *cobra.Command {
 		return c.print(v, func(p *page) { p.line("job %s %s", v.Job.Name, s.done) })
 	})
 	many.add(cmd)
-	cmd.Flags().StringVar(&many.since, "since", "", s.since)
+	addSince(cmd, &many.since, s.since)
 	many.selects = append(many.selects, "since")
 	cmd.Flags().BoolVar(&every, "all", false, "all jobs of the cluster")
 	cmd.Flags().StringVar(&reason, "reason", "", "text that is shown with the pause")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/suggest"
@@ -190,7 +191,8 @@ func flagError(cmd *cobra.Command, err error) error {
 }
 
 // takes returns a function that checks the number of arguments. names are the names of the arguments: "[JOB]" is optional, and
-// "PATH..." may be repeated.
+// "PATH..." may be repeated. It refuses an empty argument, which usually comes from an unset variable in a script. An empty JOB
+// would stand for all jobs.
 func takes(names ...string) cobra.PositionalArgs {
 	least, most := 0, len(names)
 	for _, name := range names {
@@ -207,6 +209,9 @@ func takes(names ...string) cobra.PositionalArgs {
 			return usagef("%s: %s is missing", cmd.Name(), strings.TrimSuffix(names[len(args)], "..."))
 		case len(args) > most:
 			return usageError{fmt.Sprintf("%s: unexpected argument %q", cmd.Name(), args[most]), surplusHint(cmd, args)}
+		}
+		if i := slices.Index(args, ""); i >= 0 {
+			return usagef("%s: %s is empty", cmd.Name(), strings.Trim(names[min(i, len(names)-1)], "[]."))
 		}
 		return nil
 	}

@@ -62,7 +62,7 @@ func newRunsCommand(c *cli) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&states, "state", nil, "only runs in this state; may be repeated")
-	flags.StringVar(&since, "since", "", "only slots since a time, or since a span ago (24h, 7d)")
+	addSince(cmd, &since, "only slots since a time, or since a span ago (24h, 7d)")
 	flags.IntVar(&limit, "limit", 50, "maximum number of runs; 0 for all")
 	addSelector(cmd, &selector)
 	addWatch(cmd, &watch)
@@ -100,6 +100,11 @@ func (c *cli) runFilter(args, states []string, since string, limit int) (client.
 	var err error
 	f.Since, err = c.sinceTime(since)
 	return f, err
+}
+
+// addSince adds the flag --since, whose default is the value of since.
+func addSince(cmd *cobra.Command, since *string, usage string) {
+	cmd.Flags().Var(&givenFlag{since, "a time or a span"}, "since", usage)
 }
 
 // sinceTime returns the value of a flag --since as a time for the API; "" if the flag is not given.

@@ -32,6 +32,8 @@ time. With --key the request is idempotent: a second one returns the first run.`
 				return usagef("%s: JOB is missing, or -- and a command", cmd.Name())
 			case dash < 0 && len(args) > 1:
 				return usageError{"submit takes one job", "put a command after --, as in: rota submit --in 10m -- echo hello"}
+			case dash < 0:
+				return takes("JOB")(cmd, args)
 			}
 			return nil
 		},

@@ -50,7 +50,7 @@ func newDocument(mux *http.ServeMux, version string, schemas map[string]json.Raw
 		Formats:                      map[string]huma.Format{"application/json": format, "json": format},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
-		Transformers:                 []huma.Transformer{readableProblems(func() []string { return properties(registry) })},
+		Transformers:                 []huma.Transformer{readableProblems(registry)},
 	})
 }
 
@@ -119,15 +119,19 @@ func nullable(s *huma.Schema, properties ...string) {
 	}
 }
 
-// properties returns the names of the fields of all bodies.
-func properties(registry huma.Registry) []string {
-	names := map[string]bool{}
-	for _, s := range registry.Map() {
-		for name := range s.Properties {
-			names[name] = true
-		}
+// fields returns the names of the fields of the body that op accepts.
+func fields(op *huma.Operation, registry huma.Registry) []string {
+	if op == nil || op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+		return nil
 	}
-	return slices.Sorted(maps.Keys(names))
+	s := op.RequestBody.Content["application/json"].Schema
+	if s != nil && s.Ref != "" {
+		s = registry.SchemaFromRef(s.Ref)
+	}
+	if s == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(s.Properties))
 }
 
 // durationSchema stands for job.Duration in the document.

@@ -167,8 +167,8 @@ const (
 
 // readableProblems copies the field errors of huma into the detail of the problem, with suggestions for unknown fields. It
 // removes the values of a body, because they may be secrets.
-func readableProblems(properties func() []string) huma.Transformer {
-	return func(_ huma.Context, _ string, v any) (any, error) {
+func readableProblems(registry huma.Registry) huma.Transformer {
+	return func(ctx huma.Context, _ string, v any) (any, error) {
 		p, ok := v.(*huma.ErrorModel)
 		if !ok || len(p.Errors) == 0 {
 			return v, nil
@@ -188,7 +188,7 @@ func readableProblems(properties func() []string) huma.Transformer {
 			if e.Message == "unexpected property" {
 				name := e.Location[strings.LastIndexByte(e.Location, '.')+1:]
 				e.Message = "unknown field"
-				if near := suggest.Nearest(name, properties()); near != "" {
+				if near := suggest.Nearest(name, fields(ctx.Operation(), registry)); near != "" {
 					e.Message += fmt.Sprintf(", did you mean %q?", near)
 				}
 			}

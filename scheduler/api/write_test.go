@@ -130,8 +130,11 @@ func TestPause(t *testing.T) {
 	if a := ask(t, srv, "POST", "/v1/resume", ""); a.text != `{"paused":null}`+"\n" {
 		t.Errorf("after resuming all: got %s, want paused null", a.text)
 	}
-	if a := ask(t, srv, "POST", "/v1/pause", `{"reasn":"x"}`); a.status != 422 {
-		t.Errorf("unknown field: got %d, want 422", a.status)
+	if a := ask(t, srv, "POST", "/v1/pause", `{"reasn":"x"}`); a.status != 422 || !strings.Contains(a.text, `mean \"reason\"?`) {
+		t.Errorf("unknown field: got %d %s, want 422 with a suggestion", a.status, a.text)
+	}
+	if a := ask(t, srv, "POST", "/v1/pause", `{"slot":"x"}`); a.status != 422 || strings.Contains(a.text, "did you mean") {
+		t.Errorf("a field of other bodies: got %d %s, want 422 without a suggestion", a.status, a.text)
 	}
 }
 

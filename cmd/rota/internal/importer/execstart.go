@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -26,10 +27,13 @@ func (s *systemd) what(spec *job.Spec) {
 		if strings.ContainsAny(prefixes, "@+!|") {
 			service.lost(e.line, "ExecStart=%s: its prefix has no translation", e.text)
 		}
-		words, err := splitWords(line)
+		words, err := splitUnitWords(line)
 		switch {
 		case err != nil:
 			service.lost(e.line, "ExecStart=%s: its quotes do not end", e.text)
+			continue
+		case slices.Contains(words, ";") && loneSemicolon.MatchString(line):
+			service.lost(e.line, "ExecStart=%s: a semicolon separates commands; write an ExecStart for each", e.text)
 			continue
 		case len(words) == 0:
 			service.lost(e.line, "ExecStart=%s: it names no command", e.text)
@@ -93,9 +97,6 @@ func (s *systemd) asUser(service *translation, spec *job.Spec, lines [][]string)
 
 // shellLine quotes words for a shell and joins them.
 func shellLine(words []string) string {
-	if len(words) == 3 && words[0] == "/bin/sh" && words[1] == "-c" {
-		return "{ " + words[2] + "; }"
-	}
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = word
@@ -108,7 +109,7 @@ func shellLine(words []string) string {
 
 func (s *systemd) environment(service *translation, spec *job.Spec) {
 	for _, e := range s.service.all("Service", "Environment") {
-		words, err := splitWords(e.text)
+		words, err := splitUnitWords(e.text)
 		if err != nil {
 			service.lost(e.line, "Environment=%s: its quotes do not end", e.text)
 		}

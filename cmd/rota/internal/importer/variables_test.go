@@ -85,3 +85,40 @@ func TestInstancesOfTemplates(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsOfUnits splits commands into words as systemd does, which differs from a shell.
+func TestWordsOfUnits(t *testing.T) {
+	for command, want := range map[string]string{
+		`/bin/sh -c "find . -exec rm {} \;"`:  `shell: find . -exec rm {} \;`, // an unknown escape sequence stays
+		`/usr/bin/find . -exec rm {} \;`:      `command: [/usr/bin/find, ., -exec, rm, "{}", ;]`,
+		`/bin/echo a\x20b '\\.log' "\"" \\ x`: `command: [/bin/echo, a b, \.log, "\"", \, x]`,
+		`/bin/echo '\t\u00fc\101'`:            `command: [/bin/echo, "\tüA"]`,
+		`/bin/sh -c "a; exit; "`:              `shell: "a; exit; "`,
+		`-/bin/sh -c "a & # b"`:               `shell: "/bin/sh -c 'a & # b' || true"`,
+		`/bin/a ; /bin/b`:                     "a semicolon separates commands",
+	} {
+		var res importer.Result
+		importer.Systemd(map[string]string{
+			"a.timer": "[Timer]\nOnCalendar=daily\n", "a.service": "[Service]\nExecStart=" + command + "\n",
+		}, "UTC", &res)
+		text, err := res.JobFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(text) + fmt.Sprint(res.Problems); !strings.Contains(strings.ReplaceAll(got, `\`+"\n", ""), want) {
+			t.Errorf("ExecStart=%s: got %s\nwant %s", command, got, want)
+		}
+	}
+}
+
+// TestCommandsEndAlone joins the commands of a service. A command that ends its shell does not end the others.
+func TestCommandsEndAlone(t *testing.T) {
+	var res importer.Result
+	importer.Systemd(map[string]string{
+		"a.timer": "[Timer]\nOnCalendar=daily\n", "a.service": "[Service]\nExecStart=/bin/sh -c 'exit 0'\nExecStart=/bin/b\n",
+	}, "UTC", &res)
+	text, err := res.JobFile()
+	if want := "shell: /bin/sh -c 'exit 0' && /bin/b"; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("got %s, %v\nwant %s", text, err, want)
+	}
+}
