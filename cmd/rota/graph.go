@@ -97,6 +97,12 @@ func (c *cli) workflows(ctx context.Context, cl *client.Client, args []string, s
 		}
 		views = append(views, v)
 	}
+	hasRun := func(v api.WorkflowView) bool {
+		return slices.ContainsFunc(v.Steps, func(s api.StepView) bool { return s.Ref != "" })
+	}
+	if id != "" && !slices.ContainsFunc(views, hasRun) {
+		return nil, fmt.Errorf("no job of these has a run %s: %w", id, job.ErrNotFound)
+	}
 	return views, nil
 }
 

@@ -51,11 +51,12 @@ func (w *waitFlags) add(cmd *cobra.Command) {
 func (w *waitFlags) addWait(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVar(&w.wait, "wait", false, usage)
 	w.addTimeout(cmd)
-	cmd.PreRunE = func(*cobra.Command, []string) error {
+	positive := cmd.PreRunE
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
 		if w.timeout != 0 && !w.wait && !w.logs {
 			return usagef("%s: --timeout needs --wait", cmd.Name())
 		}
-		return nil
+		return positive(cmd, args)
 	}
 }
 
@@ -65,6 +66,12 @@ func (w *waitFlags) addLogs(cmd *cobra.Command, usage string) {
 
 func (w *waitFlags) addTimeout(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "stop waiting after this time; nothing is canceled (default: no limit)")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if w.timeout < 0 {
+			return usagef("%s: --timeout must be positive", cmd.Name())
+		}
+		return nil
+	}
 }
 
 // limit returns a context that ends when the time to wait has passed.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // DefaultServer is the URL of a rota on this machine.
@@ -133,6 +135,9 @@ type call struct {
 // do sends the request to one server after the other until one answers. Unless the answer is a stream, do reads it completely
 // before it returns. The caller closes the body.
 func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
+	if path.Clean(q.path) != q.path { // a name is empty or consists of dots, and no server gets it
+		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(q.path, "/v1/"), job.ErrNotFound)
+	}
 	var body []byte
 	if q.body != nil {
 		var err error

@@ -200,8 +200,8 @@ func (t *translation) pod(f *fields, s *job.Spec) {
 		}
 		t.note(selector.line, "nodeSelector: give the workers the same labels")
 	}
-	if grace := f.number("terminationGracePeriodSeconds"); grace > 0 {
-		s.KillGrace = job.Duration(time.Duration(grace) * time.Second)
+	if grace := f.number("terminationGracePeriodSeconds"); f.has("terminationGracePeriodSeconds") {
+		s.KillGrace = max(job.Duration(time.Duration(grace)*time.Second), job.Duration(time.Millisecond))
 	} else if s.KillGrace == 0 {
 		s.KillGrace = job.Duration(30 * time.Second)
 	}

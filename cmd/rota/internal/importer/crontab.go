@@ -130,7 +130,13 @@ func (c *crontab) entry(n int, line string) {
 	switch {
 	case user != "" && user != "root":
 		c.note(n, "runs as %s by runuser, which needs a worker that runs as root", user)
-		spec.Command = []string{"runuser", "-u", user, "--", c.shell, "-c", script}
+		spec.Command = []string{"runuser", "-u"}
+		if name, group, ok := strings.Cut(user, ":"); ok { // FreeBSD's cron takes both
+			spec.Command = append(spec.Command, name, "-g", group)
+		} else {
+			spec.Command = append(spec.Command, user)
+		}
+		spec.Command = append(spec.Command, "--", c.shell, "-c", script)
 	case c.shell != "/bin/sh":
 		spec.Command = []string{c.shell, "-c", script}
 	default:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -67,6 +68,30 @@ func TestRetriesOfACronJob(t *testing.T) {
 		spec := got.Jobs["a"]
 		if spec.Retry == nil || spec.Retry.Max != c.max || spec.Delivery != c.delivery || got.Complete() != c.complete {
 			t.Errorf("%s: got %+v with the problems %v", limits, spec, got.Problems)
+		}
+	}
+}
+
+// TestTheGraceOfACronJob keeps a grace period of zero, which kills at once.
+func TestTheGraceOfACronJob(t *testing.T) {
+	for pod, want := range map[string]time.Duration{"": 30 * time.Second, "terminationGracePeriodSeconds: 0, ": time.Millisecond,
+		"terminationGracePeriodSeconds: 5, ": 5 * time.Second} {
+		var got importer.Result
+		importer.CronJob("f", "kind: CronJob\nmetadata: {name: a}\nspec: {schedule: '@daily', timeZone: UTC, jobTemplate: {spec: "+
+			"{template: {spec: {"+pod+"containers: [{command: [a]}]}}}}}\n", &got)
+		if spec := got.Jobs["a"]; spec.KillGrace.Std() != want {
+			t.Errorf("%q: got kill_grace %s, want %s; problems %v", pod, spec.KillGrace, want, got.Problems)
+		}
+	}
+}
+
+// TestAUserWithAGroup reads a line of FreeBSD's system crontab.
+func TestAUserWithAGroup(t *testing.T) {
+	var got importer.Result
+	importer.Crontab("f", "0 1 * * * www:staff /bin/a\n", importer.CrontabOptions{System: true}, &got)
+	for _, spec := range got.Jobs {
+		if text := strings.Join(spec.Command, " "); text != "runuser -u www -g staff -- /bin/sh -c /bin/a" {
+			t.Errorf("got %s", text)
 		}
 	}
 }
