@@ -136,6 +136,13 @@ func (t *timeline) checkSlot(j Job, slot time.Time) {
 	}
 }
 
+// hidden reports whether the end of a run came to the store after rev because of a fault at its worker. The lease of that worker
+// has then lasted longer than it should, or the run would be lost.
+func (t *timeline) hidden(vs []runVersion, rev int64) bool {
+	o := last(vs)
+	return vs[len(vs)-1].Rev > rev && t.costs(o.Worker, Effect{Arrived: o.Started, Ended: o.Finished})
+}
+
 // checkSkipped checks the evidence for the reason of a skipped slot. If the reason is an earlier run, that run must not have
 // ended before the slot.
 func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
@@ -157,7 +164,7 @@ func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 		return
 	}
 	o := last(vs)
-	if o.State.Terminal() && o.Finished.Add(t.Skew).Before(r.Due) && !beganAgain(vs, skipped) {
+	if o.State.Terminal() && o.Finished.Add(t.Skew).Before(r.Due) && !beganAgain(vs, skipped) && !t.hidden(vs, end.Rev) {
 		t.report(RuleOverlap, name, fmt.Sprintf("skipped for run %s, which had ended at %s", id, o.Finished.Format(time.RFC3339Nano)))
 		return
 	}
