@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -76,6 +77,9 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 	}
 	for _, g := range d.Guards {
 		w.guards = append(w.guards, unchanged(s.keys.record(g.Kind, g.Name), g.Rev))
+		if g.Kind == KindRuns {
+			w.probe = append(w.probe, s.keys.record(g.Kind, g.Name))
+		}
 	}
 	for _, r := range d.Deletions {
 		w.drop(s.keys.run(r.Job, r.ID), r.Rev)
@@ -112,6 +116,18 @@ func (s *Store) applied(d *job.Decision, out *written) job.Applied {
 	if d.Cursor != nil {
 		c := found(out, KindCursors, d.Job, s.keys.cursor(d.Job))
 		a.Cursor, a.BadCursor = job.ValueOf[job.Cursor](c), c.Bad != nil
+	}
+	if !errors.Is(out.err, job.ErrConflict) {
+		return a
+	}
+	for _, g := range d.Guards {
+		if g.Kind == KindRuns {
+			c := found(out, g.Kind, g.Name, s.keys.record(g.Kind, g.Name))
+			if c.Rev == 0 {
+				c = g.Gone()
+			}
+			a.Guarded = append(a.Guarded, c)
+		}
 	}
 	return a
 }

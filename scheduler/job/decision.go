@@ -29,13 +29,18 @@ type Guard struct {
 	Rev  int64
 }
 
+// Gone returns the change of the record to its absence. Any later record is newer.
+func (g Guard) Gone() Change { return Change{Kind: g.Kind, Name: g.Name, Rev: g.Rev + 1} }
+
 // Applied is the result of a Decision. If Err is nil, all of it was written at Rev. Otherwise nothing was. With
-// ErrConflict, Run and Cursor are the present records, nil where there is none.
+// ErrConflict, Run and Cursor are the present records, nil where there is none. Guarded has the present records of the runs in
+// Decision.Guards, as changes.
 type Applied struct {
-	Rev    int64
-	Err    error
-	Run    *Run
-	Cursor *Cursor
+	Rev     int64
+	Err     error
+	Run     *Run
+	Cursor  *Cursor
+	Guarded []Change
 
 	Unreadable bool // the run's record exists and is unreadable
 	BadCursor  bool // the cursor exists and is unreadable

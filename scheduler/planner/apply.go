@@ -149,7 +149,7 @@ func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 		t.missedBefore = now
 		if r.State != job.Lost && !j.damaged(r) { // it was only late
 			t.overlapped = j.activeTime(r, now)
-			t.overlapped.from, t.overlapped.late = r.first.Add(-j.delay(r)), true
+			t.overlapped.late = true
 		}
 		return
 	}

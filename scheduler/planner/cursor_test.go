@@ -235,3 +235,36 @@ func TestUnreportedDeletionIsNoticed(t *testing.T) {
 		})
 	}
 }
+
+// TestAnUnreportedDeletionOfTheRunInTheWay deletes a run for which slots are skipped, and the feed never reports it. The skip depends
+// on the record of that run.
+func TestAnUnreportedDeletionOfTheRunInTheWay(t *testing.T) {
+	r := newRig(t)
+	spec := job.Spec{Every: minutely, Overlap: job.OverlapSkip, Approve: &job.Approve{}}
+	r.define("j", spec)
+	r.lead()
+	decided := func() (last string) {
+		for range 70 {
+			for _, d := range r.Plan(r.now, 10) {
+				a := r.commit(d)
+				r.Resolve(d, a, r.now)
+				if a.Err == nil && d.Run != nil {
+					last = string(d.Run.State)
+				}
+			}
+			r.now = r.now.Add(time.Second)
+		}
+		return last
+	}
+	if got := decided(); got != "pending" { // it waits for an approval
+		t.Fatalf("the first slot is %q", got)
+	}
+	r.feed()
+	for _, run := range r.store.runs() {
+		r.store.remove(job.RecordRun, run.Name())
+	}
+	r.fed = len(r.store.log)
+	if got := decided(); got != "pending" {
+		t.Errorf("the next slot is %q, want a run that waits for its approval", got)
+	}
+}

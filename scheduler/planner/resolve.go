@@ -73,6 +73,7 @@ func (p *Planner) applyRefusal(j *jobState, d job.Decision, a job.Applied, now t
 	conflict, tooLarge := errors.Is(a.Err, job.ErrConflict), errors.Is(a.Err, job.ErrTooLarge)
 	if conflict {
 		p.applyDeletions(j, d, a, now)
+		p.applyGuarded(a, now)
 	}
 	// A slot that already has a record gets no other: the cursor, or the backfill, moves past it.
 	if d.Run != nil && (d.Cursor != nil || d.Backfill != nil) && (a.Unreadable || a.Run != nil) {
@@ -96,6 +97,20 @@ func (p *Planner) applyDeletions(j *jobState, d job.Decision, a job.Applied, now
 	}
 	if c := d.Cursor; c != nil && c.Rev != 0 && a.Cursor == nil && !a.BadCursor {
 		p.applyCursor(job.Change{Kind: job.RecordCursor, Name: j.name, Rev: c.Rev + 1}, now)
+	}
+}
+
+// applyGuarded applies the records of the runs on which a refused decision depends, unless the feed has brought later ones. As
+// above, the feed may never report a deletion, and the same decision would be refused for ever.
+func (p *Planner) applyGuarded(a job.Applied, now time.Time) {
+	for _, c := range a.Guarded {
+		name, id, err := job.ParseRunName(c.Name)
+		if err != nil || c.Bad != nil || !c.Deleted() && c.Rev <= p.seen {
+			continue
+		}
+		if j := p.jobs[name]; j != nil && (j.run(id) != nil || !c.Deleted()) {
+			p.applyRun(name, id, job.ValueOf[job.Run](c), c.Rev, now)
+		}
 	}
 }
 

@@ -73,15 +73,13 @@ func (j *jobState) hasSlot(slot time.Time) bool {
 // decideDue decides a slot whose time has come.
 func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	t := j.trouble()
-	o, overlap := t.overlapped, j.def.Spec.Overlap // the policy may have changed since
-	overlapped := o.covers(s.due) && !(o.late && s.due.Before(p.leadSince))
-	covered := overlap == job.OverlapSkip && overlapped
-	if o.late && covered {
+	o := t.overlapped
+	covered := j.def.Spec.Overlap == job.OverlapSkip && o.covers(s.due) // the policy may have changed since
+	if o.late && covered && !s.due.Before(p.leadSince) {
 		return p.skip(j, s, now, reasonWasActive(o.run))
 	}
 	before := job.Later(p.leadSince, t.missedBefore)
-	replaces := overlap == job.OverlapReplace && overlapped // the latest of such slots runs
-	if s.missed = s.due.Before(before) && !replaces && !j.hasReplaced(s, now); s.missed {
+	if s.missed = s.due.Before(before) && !j.hasReplaced(s, now); s.missed {
 		switch r := policy.Missed(j.when, j.def.Spec, s.after, before, now, p.pauses(j, s.after)); {
 		case r != nil && s.run != nil:
 			return p.skip(j, s, now, r.Reason)
@@ -91,7 +89,7 @@ func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	}
 	following, _, more := p.nextUnpaused(j, s.next)
 	s.late = s.missed || more && !following.Add(j.when.Offset()).After(now)
-	switch {
+	switch overlap := j.def.Spec.Overlap; {
 	case overlap == job.OverlapAllow:
 		return p.decideAllowed(j, s, now)
 	case overlap == job.OverlapReplace && s.late && !s.missed:

@@ -225,7 +225,14 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 		a.Cursor, a.BadCursor = job.ValueOf[job.Cursor](have), have.Bad != nil
 	}
 	for _, g := range d.Guards {
-		holds = holds && s.records[recordKey{g.Kind, g.Name}].Rev == g.Rev
+		have := s.records[recordKey{g.Kind, g.Name}]
+		holds = holds && have.Rev == g.Rev
+		if g.Kind == job.RecordRun && have.Rev == 0 {
+			have = g.Gone()
+		}
+		if g.Kind == job.RecordRun {
+			a.Guarded = append(a.Guarded, have)
+		}
 	}
 	if d.Backfill != nil {
 		holds = holds && s.records[recordKey{job.RecordBackfill, d.Job}].Rev == d.Backfill.Rev

@@ -17,8 +17,7 @@ type trouble struct {
 }
 
 // overlapped holds the interval in which the run was active. The job's overlap policy applies to the slots in this interval.
-// The interval excludes the time that the cluster added to the run. If the run was late, the interval begins when the run would
-// have begun on time.
+// The interval excludes the time that the cluster added to the run.
 type overlapped struct {
 	run        string
 	from, upTo time.Time

@@ -136,7 +136,7 @@ type call struct {
 // before it returns. The caller closes the body.
 func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 	if path.Clean(q.path) != q.path { // a name is empty or consists of dots, and no server gets it
-		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(q.path, "/v1/"), job.ErrNotFound)
+		return nil, fmt.Errorf("a name that is empty or consists of dots: %w", job.ErrNotFound)
 	}
 	var body []byte
 	if q.body != nil {

@@ -127,7 +127,8 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 		return o, true // the bytes behind it are no response, and the transport does not end their reading with the context
 	}
 	kept := beginning{to: out, room: keepBody}
-	body := io.TeeReader(io.LimitReader(req.ReportReads(resp.Body), readBody), &kept)
+	limited := &io.LimitedReader{R: req.ReportReads(resp.Body), N: readBody}
+	body := io.TeeReader(limited, &kept)
 	var unfit error
 	if len(req.Spec.Outputs) > 0 && o.State == job.Succeeded {
 		o.Outputs, unfit = outputs(body, req.Spec.Outputs)
@@ -143,6 +144,9 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 		o.Reason = fmt.Sprintf("response with status %d broke off: %s", resp.StatusCode, plain(err))
 		return o, false
 	case unfit != nil: // the work is done, so it is not repeated
+		if limited.N <= 0 {
+			unfit = fmt.Errorf("outputs: the response is longer than %d bytes", readBody)
+		}
 		o.State, o.Reason, o.Outputs = job.Failed, unfit.Error(), nil
 	}
 	return o, true

@@ -30,24 +30,29 @@ func (b *beginning) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// errLongValue says that one value of a response is longer than an output may ever be.
+var errLongValue = fmt.Errorf("a value of the response is longer than %d bytes", keepBody)
+
 // outputs reads a JSON response and returns the values to which the pointers lead. Texts stay unchanged, other values become JSON.
-// It keeps no other value, so the response may be large.
+// It keeps no other value, and none may be longer than keepBody. So the response may be large.
 func outputs(body io.Reader, pointers map[string]string) (map[string]string, error) {
-	s := search{dec: json.NewDecoder(body), found: make(map[string]any, len(pointers))}
+	in := &rationed{from: body}
+	s := search{in: in, dec: json.NewDecoder(in), found: make(map[string]any, len(pointers))}
 	s.dec.UseNumber()
 	for _, pointer := range pointers {
-		s.wanted = append(s.wanted, pointer)
+		s.wanted = append(s.wanted, canonical(pointer))
 	}
-	err := s.value("")
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
+	switch err := s.value(""); {
+	case errors.Is(err, errLongValue):
+		return nil, fmt.Errorf("outputs: %w", err)
+	case errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("outputs: the response is not JSON: %w", io.ErrUnexpectedEOF)
+	case err != nil:
 		return nil, fmt.Errorf("outputs: the response is not JSON: %w", err)
 	}
 	list := make(map[string]string, len(pointers))
 	for _, name := range slices.Sorted(maps.Keys(pointers)) {
-		v, ok := s.found[pointers[name]]
+		v, ok := s.found[canonical(pointers[name])]
 		if !ok {
 			return nil, fmt.Errorf("output %s: the response has nothing at %s", name, pointers[name])
 		}
@@ -64,38 +69,56 @@ func outputs(body io.Reader, pointers map[string]string) (map[string]string, err
 	return list, job.CheckOutputs(list)
 }
 
-// search reads JSON and keeps the values to which some JSON Pointers (RFC 6901) lead.
+// canonical returns a JSON Pointer (RFC 6901) in its only form with all escapes.
+func canonical(pointer string) string {
+	keys := strings.Split(pointer, "/")
+	for i, key := range keys {
+		keys[i] = escape.Replace(strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~"))
+	}
+	return strings.Join(keys, "/")
+}
+
+var escape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// search reads JSON and keeps the values to which some JSON Pointers lead.
 type search struct {
+	in     *rationed
 	dec    *json.Decoder
-	wanted []string
+	wanted []string       // canonical
 	found  map[string]any // by pointer
 }
 
-// value reads the value at a pointer.
+// value reads the value at a pointer. Of two values with the same key, the last one counts.
 func (s *search) value(at string) error {
+	leads := false
+	for _, pointer := range s.wanted {
+		if rest, ok := strings.CutPrefix(pointer, at); ok && (rest == "" || rest[0] == '/') {
+			delete(s.found, pointer)
+			leads = true
+		}
+	}
 	if slices.Contains(s.wanted, at) {
 		var v any
+		s.in.room = keepBody
 		if err := s.dec.Decode(&v); err != nil {
 			return err
 		}
 		s.keep(at, v)
 		return nil
 	}
-	t, err := s.dec.Token()
-	if err != nil {
-		return err
-	}
-	leads := slices.ContainsFunc(s.wanted, func(pointer string) bool { return strings.HasPrefix(pointer, at+"/") })
+	t, err := s.token()
 	switch {
+	case err != nil:
+		return err
 	case t != json.Delim('{') && t != json.Delim('['):
 		return nil
 	case !leads:
 		return s.skip()
 	}
-	for i := 0; s.dec.More(); i++ {
+	for i := 0; s.more(); i++ {
 		key := strconv.Itoa(i)
 		if t == json.Delim('{') {
-			name, err := s.dec.Token()
+			name, err := s.token()
 			if err != nil {
 				return err
 			}
@@ -105,11 +128,9 @@ func (s *search) value(at string) error {
 			return err
 		}
 	}
-	_, err = s.dec.Token()
+	_, err = s.token()
 	return err
 }
-
-var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
 // keep keeps the wanted values that v, the value at a pointer, contains.
 func (s *search) keep(at string, v any) {
@@ -131,7 +152,7 @@ func (s *search) keep(at string, v any) {
 // skip reads to the end of the object or list whose beginning was read.
 func (s *search) skip() error {
 	for depth := 1; depth > 0; {
-		t, err := s.dec.Token()
+		t, err := s.token()
 		if err != nil {
 			return err
 		}
@@ -143,4 +164,29 @@ func (s *search) skip() error {
 		}
 	}
 	return nil
+}
+
+func (s *search) token() (json.Token, error) {
+	s.in.room = keepBody
+	return s.dec.Token()
+}
+
+func (s *search) more() bool {
+	s.in.room = keepBody
+	return s.dec.More()
+}
+
+// rationed reads at most room bytes, and then fails.
+type rationed struct {
+	from io.Reader
+	room int
+}
+
+func (r *rationed) Read(p []byte) (int, error) {
+	if r.room <= 0 {
+		return 0, errLongValue
+	}
+	n, err := r.from.Read(p[:min(r.room, len(p))])
+	r.room -= n
+	return n, err
 }
