@@ -236,8 +236,8 @@ func TestUnreportedDeletionIsNoticed(t *testing.T) {
 	}
 }
 
-// TestAnUnreportedDeletionOfTheRunInTheWay deletes a run for which slots are skipped, and the feed never reports it. The skip depends
-// on the record of that run.
+// TestAnUnreportedDeletionOfTheRunInTheWay deletes a run for which slots are skipped, and the feed never reports it. The skip
+// depends on the record of that run.
 func TestAnUnreportedDeletionOfTheRunInTheWay(t *testing.T) {
 	r := newRig(t)
 	spec := job.Spec{Every: minutely, Overlap: job.OverlapSkip, Approve: &job.Approve{}}
