@@ -155,11 +155,14 @@ func TestTheSettingsDecideTheMembers(t *testing.T) {
 	cluster.Store("q1=" + cfgs[0].Peer) // q2 and q3 are no longer listed, and leave
 	for _, s := range servers[1:] {
 		select {
-		case <-s.Done():
-			wantError(t, s.Err(), "removed")
+		case <-s.Unlisted():
 		case <-time.After(30 * time.Second):
-			t.Fatalf("member %s does not leave", s.cfg.Name)
+			t.Fatalf("member %s does not notice that it has to leave", s.cfg.Name)
 		}
+		put(t, s.Client(), "k", "the last write of "+s.cfg.Name) // it serves until its caller has finished
+		s.Leave(t.Context())
+		<-s.Done()
+		wantError(t, s.Err(), "removed")
 	}
 	eventually(t, "one member is left", func() bool { return servers[0].MemberCount() == 1 })
 	put(t, servers[0].Client(), "k", "2")

@@ -39,8 +39,9 @@ type Server struct {
 	grpcMu sync.Mutex
 	grpc   []*grpc.Server // guarded by grpcMu; etcd's servers for client traffic
 
-	wg      sync.WaitGroup // the watcher and leadership transfers; Close waits
-	closing chan struct{}  // closed by Close, as its first step
+	wg       sync.WaitGroup // the watcher and leadership transfers; Close waits
+	closing  chan struct{}  // closed by Close, as its first step
+	unlisted chan struct{}  // closed by tend when this member has to leave
 
 	endOnce sync.Once
 	done    chan struct{} // closed when the member has ended, after err is set

@@ -63,10 +63,11 @@ var errRemoved = errors.New("the member has been permanently removed from the cl
 // startOnce starts a member whose config is valid.
 func startOnce(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 	s := &Server{
-		cfg:     cfg,
-		log:     log.Named("etcd"),
-		closing: make(chan struct{}),
-		done:    make(chan struct{}),
+		cfg:      cfg,
+		log:      log.Named("etcd"),
+		closing:  make(chan struct{}),
+		unlisted: make(chan struct{}),
+		done:     make(chan struct{}),
 	}
 	s.core = newLogCore(s.log, cfg.Dying)
 	if err := s.launch(ctx); err != nil {

@@ -60,8 +60,8 @@ func (s *Server) tryPromote(ctx context.Context) error {
 	return err
 }
 
-// tend keeps the members of the cluster equal to the settings until Close. It corrects the peer URL of this member, and
-// removes members that no running process lists and that do not answer. If this member is not listed, it leaves.
+// tend keeps the members of the cluster equal to the settings until Close, or until this member is no longer listed. It corrects
+// the peer URL of this member, and removes members that no running process lists and that do not answer.
 func (s *Server) tend() {
 	certificates, err := s.cfg.etcd().PeerTLSInfo.ClientConfig()
 	if err != nil {
@@ -89,34 +89,29 @@ func (s *Server) tend() {
 		case <-time.After(tendEvery):
 		}
 		ctx, end := context.WithTimeout(closed, changeTimeout)
-		s.tendOnce(ctx, rt, silent)
+		leaves := s.tendOnce(ctx, rt, silent)
 		end()
+		if leaves {
+			close(s.unlisted)
+			return
+		}
 	}
 }
 
-func (s *Server) tendOnce(ctx context.Context, rt http.RoundTripper, silent map[uint64]time.Time) {
-	all := s.etcd.Server.Cluster().Members()
-	var own *membership.Member
-	for _, m := range all {
-		if m.ID == s.etcd.Server.MemberID() {
-			own = m
-		}
-	}
+// tendOnce reports whether this member has to leave, because it is no longer listed.
+func (s *Server) tendOnce(ctx context.Context, rt http.RoundTripper, silent map[uint64]time.Time) (leaves bool) {
+	all, own := s.members()
 	if own == nil || s.LeaderID() == 0 {
-		return
+		return false
 	}
 	if s.cfg.Cluster != "" && !slices.Equal(own.PeerURLs, []string{s.cfg.Peer}) {
 		s.updatePeer(ctx, own)
-		return // the list of members is old
+		return false // the list of members is old
 	}
 	leaves, rest := departing(all, own, s.listed())
 	if leaves {
 		s.log.Warn("etcd.embedded.cluster no longer lists this member, so it leaves the cluster", "node", s.cfg.Name)
-		_ = s.YieldLeader(ctx) // an election follows if it fails
-		if _, err := s.client.MemberRemove(ctx, s.ID()); err != nil {
-			s.log.Warn("this member did not leave the cluster", "node", s.cfg.Name, "err", err)
-		}
-		return
+		return true
 	}
 	now := time.Now()
 	for _, m := range all {
@@ -148,6 +143,18 @@ func (s *Server) tendOnce(ctx context.Context, rt http.RoundTripper, silent map[
 		s.log.Warn("a member was removed: etcd.embedded.cluster does not list it, and it does not answer",
 			"member", m.Name, "id", strconv.FormatUint(id, 16))
 	}
+	return false
+}
+
+// members returns the members of the cluster, and this one; nil if it was removed.
+func (s *Server) members() (all []*membership.Member, own *membership.Member) {
+	all = s.etcd.Server.Cluster().Members()
+	for _, m := range all {
+		if m.ID == s.etcd.Server.MemberID() {
+			own = m
+		}
+	}
+	return all, own
 }
 
 // listers returns the other processes that list a member, sorted by name. The member itself does not count. If known is false,

@@ -217,7 +217,10 @@ func (n *Node) connect(ctx context.Context, stops *closers) (err error) {
 		return err
 	}
 	n.client = n.conn.Client()
-	stops.add("close etcd", n.conn.Close)
+	stops.add("close etcd", func() error {
+		n.conn.Leave(ctx) // after the worker has drained and its outcomes are in the store
+		return n.conn.Close()
+	})
 	stops.background(ctx)("run etcd", n.conn.Run)
 	return n.conn.Await(ctx)
 }

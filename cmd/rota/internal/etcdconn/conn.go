@@ -102,7 +102,7 @@ func (c *Conn) Voters() int {
 	return c.member.Voters()
 }
 
-// Run chooses the endpoints until ctx ends. It returns an error if the embedded member ends earlier.
+// Run chooses the endpoints until ctx ends. It returns an error if the embedded member ends earlier, or has to leave its cluster.
 func (c *Conn) Run(ctx context.Context) error {
 	switch {
 	case c.endpoints != nil:
@@ -112,6 +112,8 @@ func (c *Conn) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-c.member.Done():
 			return fmt.Errorf("etcd member ended: %w", c.member.Err())
+		case <-c.member.Unlisted():
+			return fmt.Errorf("etcd.embedded.cluster no longer lists %s", c.cfg.Member.Name)
 		}
 	}
 	return nil
@@ -123,6 +125,14 @@ func (c *Conn) Await(ctx context.Context) error {
 		return nil
 	}
 	return c.await(ctx, func(ctx context.Context) error { return CheckVersion(ctx, c.client) })
+}
+
+// Leave removes the embedded member from its cluster if the settings no longer list it. It returns when the others have accepted
+// that, or ctx has ended. The caller has finished its work, and calls Close next.
+func (c *Conn) Leave(ctx context.Context) {
+	if c.member != nil {
+		c.member.Leave(ctx)
+	}
 }
 
 // Close closes the client, and ends the embedded member. Run must have returned before.
