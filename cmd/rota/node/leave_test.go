@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// A replica that the settings no longer list finishes its attempts before it leaves the cluster. Otherwise their outcomes stay on
-// its disk, which no process reads again.
+// TestAReplicaThatLeavesDrainsFirst takes a replica with an attempt out of the list. It finishes the attempt before it leaves the
+// cluster. Otherwise the outcome would stay on its disk, which no process reads again.
 func TestAReplicaThatLeavesDrainsFirst(t *testing.T) {
 	var list string
 	var sets []config.Settings

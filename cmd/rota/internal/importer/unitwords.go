@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// unitEscape is an escape sequence in a value of a unit file. systemd keeps all others as they are.
+	// unitEscape matches one escape sequence in a value of a unit file. In front of other characters, a backslash is literal.
 	unitEscape = regexp.MustCompile(`^\\(?:[abfnrtv\\"'s]|x[0-9a-fA-F]{2}|[0-7]{3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})`)
 	// loneSemicolon is a semicolon that separates two commands of systemd, or one inside of quotes.
 	loneSemicolon = regexp.MustCompile(`\s;(?:\s|$)`)
