@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -68,9 +69,27 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		ctx = context.WithValue(ctx, proofKey{}, func() string { return s.proofOf(r, c) })
 		if !c.Anonymous() {
 			ctx = context.WithValue(ctx, callerKey{}, byOf(r, c))
+			ctx = context.WithValue(ctx, recheckKey{}, func() error { return s.recheck(r, c) })
 		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+type recheckKey struct{}
+
+// errOtherRights ends a stream. Its client connects again, and gets what it may see now.
+var errOtherRights = errors.New("the rights of the caller have changed")
+
+// recheck returns an error if the same request would now be refused, or have other rights than those of c, its caller.
+func (s *Server) recheck(r *http.Request, c auth.Caller) error {
+	if _, ok := bySocket(r); ok || s.cfg.Observe {
+		return nil
+	}
+	now, err := s.cfg.Auth.Authenticate(r)
+	if err == nil && !reflect.DeepEqual(now, c) {
+		return errOtherRights
+	}
+	return err
 }
 
 // byOf returns the name of a caller for records. An administrator may act for another user. Then that user is named first.

@@ -38,6 +38,7 @@ type Config struct {
 	RequestTimeout time.Duration // for a request that is not a stream.
 	WriteTimeout   time.Duration // a client that reads nothing for this long is disconnected.
 	Heartbeat      time.Duration // interval of comments on an idle event stream.
+	Recheck        time.Duration // interval at which the proof of an open stream's caller is checked again.
 	ShutdownGrace  time.Duration // for running requests when Run's context ends
 }
 
@@ -56,6 +57,7 @@ func DefaultConfig() Config {
 		RequestTimeout: 10 * time.Second,
 		WriteTimeout:   10 * time.Second,
 		Heartbeat:      15 * time.Second,
+		Recheck:        5 * time.Second,
 		ShutdownGrace:  5 * time.Second,
 	}
 }
@@ -68,7 +70,7 @@ func (c Config) Validate() error {
 	}
 	for name, d := range map[string]time.Duration{
 		"request timeout": c.RequestTimeout, "write timeout": c.WriteTimeout,
-		"heartbeat": c.Heartbeat, "shutdown grace": c.ShutdownGrace,
+		"heartbeat": c.Heartbeat, "recheck": c.Recheck, "shutdown grace": c.ShutdownGrace,
 	} {
 		if d <= 0 {
 			errs = append(errs, fmt.Errorf("http %s %s: must be positive", name, d))

@@ -9,19 +9,40 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// streamContext returns the context of a stream. The context ends with the request, with the server, or when end is called. If
-// opened is not called within the timeout of an ordinary request, the context ends then.
+// streamContext returns the context of a stream. The context ends with the request, with the server, or when end is called. It
+// also ends after the caller's token or session, or when the caller's rights change. If opened is not called within the timeout of
+// an ordinary request, the context ends then.
 func (s *Server) streamContext(request context.Context) (ctx context.Context, opened, end func()) {
 	ctx, cancel := context.WithCancelCause(request)
 	unhook := context.AfterFunc(s.stopping, func() { cancel(errStopping) })
 	timer := time.AfterFunc(s.cfg.RequestTimeout, func() { cancel(context.DeadlineExceeded) })
 	opened = func() { timer.Stop() }
+	if recheck, ok := request.Value(recheckKey{}).(func() error); ok {
+		s.inFlight.Go(func() { s.recheckEvery(ctx, recheck, cancel) })
+	}
 	end = func() {
 		timer.Stop()
 		unhook()
 		cancel(context.Canceled)
 	}
 	return ctx, opened, end
+}
+
+// recheckEvery ends the context of a stream when its caller is no longer the one that opened it.
+func (s *Server) recheckEvery(ctx context.Context, recheck func() error, end context.CancelCauseFunc) {
+	tick := time.NewTicker(s.cfg.Recheck)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := recheck(); err != nil {
+				end(err)
+				return
+			}
+		}
+	}
 }
 
 // cause returns the cause of the end of ctx. It returns err if ctx has not ended.

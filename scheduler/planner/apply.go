@@ -64,7 +64,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	p.markDirty(j)
 	j.clearBackoff()
 	if j.unreadable && c.Bad == nil {
-		j.ensureTrouble().missedBefore = now // until now, its slots could not be dispatched
+		j.ensureTrouble().downBefore = now // until now, its slots could not be dispatched
 	}
 	old, def := j.def, job.ValueOf[job.Job](c)
 	j.unreadable, j.when = c.Bad != nil, nil
@@ -145,23 +145,32 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 	t := j.ensureTrouble()
 	t.blockedBy = ""
-	if r.State == job.Lost || j.disturbed(r) {
-		t.missedBefore = now
-		if r.State != job.Lost && !j.damaged(r) { // it was only late
-			t.overlapped = j.activeTime(r, now)
-			t.overlapped.late = true
-		}
-		return
-	}
 	// Slots before the start of r also waited for it, but r was not running then. r.first is later than now if a worker claimed
 	// r ahead of its time and r ended before that time.
-	t.missedBefore = job.Later(t.missedBefore, job.Earlier(r.first, now))
+	began := job.Earlier(r.first, now)
+	switch {
+	case r.State == job.Lost || j.damaged(r):
+		t.downBefore = now
+		return
+	case !r.Late:
+		t.downBefore = job.Later(t.downBefore, began)
+		t.overlapped = j.activeTime(r, now)
+		return
+	case began.Sub(job.Later(r.Created, r.Due)) > promptly:
+		t.downBefore = job.Later(t.downBefore, began)
+	}
+	t.missedBefore = now
 	t.overlapped = j.activeTime(r, now)
+	t.overlapped.late = true
 }
+
+// promptly is how soon a run begins that waits neither for room nor for anything else.
+const promptly = time.Second
 
 // activeTime returns the interval in which r, which has ended, was active and would have been active even without its delay.
 func (j *jobState) activeTime(r *liveRun, now time.Time) overlapped {
-	return overlapped{run: r.ID, from: r.first, upTo: r.endedAt(now).Add(-j.delay(r))}
+	delay := j.delay(r)
+	return overlapped{run: r.ID, from: r.first, upTo: r.endedAt(now).Add(-delay), planned: r.first.Add(-delay)}
 }
 
 // disturbed reports whether r was late or damaged. Then a slot that waited for r counts as missed, because the cluster delayed it

@@ -87,6 +87,20 @@ func (p *Planner) decideOverlap(j *jobState, s slot, active []*liveRun, now time
 	return nil
 }
 
+// overlaps reports whether a slot that waited for a late run would have met it also without the delay. Then the slot is not missed,
+// and the overlap policy decides it. Otherwise a job whose runs take longer than its interval would never catch up.
+func (p *Planner) overlaps(j *jobState, s slot) bool {
+	o := j.trouble().overlapped
+	switch j.def.Spec.Overlap { // it may have changed since
+	case job.OverlapSkip, job.OverlapReplace:
+		return o.late && !s.due.Before(o.planned) && !s.due.After(o.upTo) && !s.due.Before(p.down(j))
+	}
+	return false
+}
+
+// down returns the time before which slots of a job could not be dispatched.
+func (p *Planner) down(j *jobState) time.Time { return job.Later(p.leadSince, j.trouble().downBefore) }
+
 // replace stops the runs before a slot, one at a time.
 func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time) *job.Decision {
 	for _, r := range active {

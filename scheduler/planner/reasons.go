@@ -51,7 +51,10 @@ const reasonLaterSlot = "overlap: a later slot replaces it"
 
 func reasonActive(run string) string    { return "overlap: run " + run + " is still active" }
 func reasonWasActive(run string) string { return "overlap: run " + run + " was still active" }
-func reasonQueueFull() string           { return fmt.Sprintf("overlap: %d runs are queued already", MaxQueued) }
+func reasonWouldBeActive(run string) string {
+	return "overlap: run " + run + " would still have been active if it had begun in time"
+}
+func reasonQueueFull() string { return fmt.Sprintf("overlap: %d runs are queued already", MaxQueued) }
 
 // The reasons of a step that is skipped although its parents allow it to run.
 func reasonOff(why string) string { return "calendar: " + why }

@@ -84,7 +84,7 @@ func (p *Planner) applyRefusal(j *jobState, d job.Decision, a job.Applied, now t
 	case tooLarge && d.Run != nil && d.Run.State == job.Armed:
 		j.ensureTrouble().oversized = d.Run.ID
 	case !tooLarge && !conflict && j.trouble().refusals > 0:
-		j.ensureTrouble().missedBefore = now // the store accepts no writes, so no leader could dispatch
+		j.ensureTrouble().downBefore = now // the store accepts no writes, so no leader could dispatch
 	}
 	p.backOff(j, now)
 }

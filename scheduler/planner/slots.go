@@ -73,13 +73,12 @@ func (j *jobState) hasSlot(slot time.Time) bool {
 // decideDue decides a slot whose time has come.
 func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	t := j.trouble()
-	o := t.overlapped
-	covered := j.def.Spec.Overlap == job.OverlapSkip && o.covers(s.due) // the policy may have changed since
-	if o.late && covered && !s.due.Before(p.leadSince) {
-		return p.skip(j, s, now, reasonWasActive(o.run))
+	overlaps := p.overlaps(j, s)
+	if overlaps && j.def.Spec.Overlap == job.OverlapSkip {
+		return p.skip(j, s, now, t.overlapped.reason(s.due))
 	}
-	before := job.Later(p.leadSince, t.missedBefore)
-	if s.missed = s.due.Before(before) && !j.hasReplaced(s, now); s.missed {
+	before := job.Later(p.down(j), t.missedBefore)
+	if s.missed = s.due.Before(before) && !overlaps && !j.hasReplaced(s, now); s.missed {
 		switch r := policy.Missed(j.when, j.def.Spec, s.after, before, now, p.pauses(j, s.after)); {
 		case r != nil && s.run != nil:
 			return p.skip(j, s, now, r.Reason)
@@ -98,7 +97,7 @@ func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	if active := j.activeAt(s, now); len(active) > 0 {
 		return p.decideOverlap(j, s, active, now)
 	}
-	if covered {
+	if o := t.overlapped; j.def.Spec.Overlap == job.OverlapSkip && o.covers(s.due) { // the policy may have changed since
 		return p.skip(j, s, now, reasonWasActive(o.run))
 	}
 	return p.dispatch(j, s, now)

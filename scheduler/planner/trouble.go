@@ -6,7 +6,8 @@ import "time"
 type trouble struct {
 	refusals     int          // refused decisions since the last committed one
 	retryAt      time.Time    // after a refusal: no decision before this time, unless something changes
-	missedBefore time.Time    // slots due before this time count as missed: the job did not cause their delay
+	downBefore   time.Time    // slots due before this time count as missed: nobody could dispatch them
+	missedBefore time.Time    // the same, because they waited for a late run; see overlapped
 	blockedBy    string       // id of the run that the next slot waits for
 	overlapped   overlapped   // the slots that waited because of the job itself; set when the run ends
 	taken        string       // id of a slot that already has a record
@@ -21,11 +22,20 @@ type trouble struct {
 type overlapped struct {
 	run        string
 	from, upTo time.Time
-	late       bool // the run was late: slots outside of the interval count as missed, those inside do not
+	planned    time.Time // when it would have begun without delay
+	late       bool      // it was late: slots that it would not have met count as missed; see overlaps
 }
 
 func (o overlapped) covers(due time.Time) bool {
 	return o.run != "" && !due.Before(o.from) && !due.After(o.upTo)
+}
+
+// reason returns why a slot was skipped for the run.
+func (o overlapped) reason(due time.Time) string {
+	if o.covers(due) {
+		return reasonWasActive(o.run)
+	}
+	return reasonWouldBeActive(o.run)
 }
 
 // trouble returns a copy of the job's trouble.
