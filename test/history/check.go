@@ -200,7 +200,7 @@ func (t *timeline) checkCursor(name string, vs []cursorVersion) {
 			continue
 		}
 		t.checkTerm("cursor "+name, v.Version, v.cursor.Term)
-		if i > 0 && v.cursor.After.Before(vs[i-1].cursor.After) {
+		if i > 0 && v.cursor.After.Before(vs[i-1].cursor.After) && !t.startsAgain(name, vs[i-1].Version, v.Version) {
 			t.report(RuleCursor, name, fmt.Sprintf("went back from %s to %s%s",
 				job.SlotID(vs[i-1].cursor.After), job.SlotID(v.cursor.After), at(v.Version)))
 		}
@@ -216,6 +216,14 @@ func (t *timeline) checkCursor(name string, vs []cursorVersion) {
 			t.report(RuleCursor, name, fmt.Sprintf("moved to %s%s without a run or a reason", job.SlotID(v.cursor.After), at(v.Version)))
 		}
 	}
+}
+
+// startsAgain reports whether a cursor is that of another job than the version before it: the job was deleted and created again.
+// The leader's clock may have been ahead before.
+func (t *timeline) startsAgain(name string, before, now Version) bool {
+	return now.Create > before.Rev && slices.ContainsFunc(t.definitions[name], func(d definition) bool {
+		return d.rev > before.Rev && d.rev <= now.Rev && d.job.Generation == 1
+	})
 }
 
 // checkReasons checks the evidence for the reasons of skipped slots, and that slots are skipped together with the move of the
