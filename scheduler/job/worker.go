@@ -56,12 +56,12 @@ func (s *Spec) workerKind() string {
 	return "command"
 }
 
-// Accepts reports whether the worker may execute jobs of this spec. Every label must match, and the worker must execute its kind,
+// Accepts reports whether the worker accepts new runs now, and suits jobs of this spec.
+func (w *Worker) Accepts(s *Spec) bool { return !w.Draining && w.Suits(s) }
+
+// Suits reports whether the worker may execute jobs of this spec. Every label must match, and the worker must execute its kind,
 // be able to limit each of the resources and have the Go handler.
-func (w *Worker) Accepts(s *Spec) bool {
-	if w.Draining {
-		return false
-	}
+func (w *Worker) Suits(s *Spec) bool {
 	if kind := s.workerKind(); len(w.Kinds) > 0 && !slices.Contains(w.Kinds, kind) {
 		return false
 	} else if len(w.Kinds) == 0 && kind != "" && !slices.Contains(usualKinds, kind) {

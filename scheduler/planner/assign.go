@@ -100,7 +100,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 				continue
 			}
 			p.waitForRoom(j, spec, r.Run, now)
-			full[key] = noWorkerReason(spec, r.Run, accepted)
+			full[key] = p.noWorkerReason(spec, r.Run, accepted)
 		}
 		if full[key] == reasonNoRoom {
 			unplaced.waiting++

@@ -105,7 +105,7 @@ func (p *Planner) spareWorker(j *jobState, r *job.Run, now time.Time) (w *job.Wo
 	w, accepted := p.choose(j, j.def.Spec, r, now)
 	switch {
 	case w == nil:
-		return nil, noWorkerReason(j.def.Spec, r, accepted)
+		return nil, p.noWorkerReason(j.def.Spec, r, accepted)
 	case !p.spares(w):
 		return nil, reasonNoSpare
 	}

@@ -31,7 +31,7 @@ func (p *Planner) spread(j *jobState, spec *job.Spec, r job.Run, now time.Time) 
 		}
 	}
 	if len(names) == 0 {
-		r.Reason = noWorkerReason(spec, &r, false)
+		r.Reason = p.noWorkerReason(spec, &r, false)
 		return r, false
 	}
 	slices.Sort(names)

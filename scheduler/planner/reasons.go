@@ -23,6 +23,7 @@ const (
 	reasonDueRun     = "a due run of the job waits" // also of a backfill
 	reasonDueRuns    = "due runs wait for room"
 	reasonNoWorker   = "no worker accepts it: none is present with its labels or handler"
+	reasonClosed     = "no worker accepts it: those with its labels and handler accept no new runs now"
 	reasonNoLimits   = "no worker accepts it: none is present with its labels that can limit its resources"
 	reasonOverlap    = "overlap: waits for an earlier run of the job"
 	reasonBehind     = "overlap: waits for run " // followed by the run's id
@@ -118,12 +119,14 @@ func reasonBreakerProbe(run string) string {
 
 // noWorkerReason returns why no worker takes the run r of spec. accepted means that at least one worker accepts such runs, but has
 // no room.
-func noWorkerReason(spec *job.Spec, r *job.Run, accepted bool) string {
+func (p *Planner) noWorkerReason(spec *job.Spec, r *job.Run, accepted bool) string {
 	switch {
 	case accepted:
 		return reasonNoRoom
 	case r.On != "":
 		return reasonNotThere(r.On)
+	case p.suited(spec):
+		return reasonClosed
 	case len(spec.LimitedByWorker()) > 0:
 		return reasonNoLimits
 	}
@@ -138,7 +141,7 @@ func isUnknownReason(reason string) bool {
 // isWaitReason reports whether reason only says that a run waits. A newer reason may replace it.
 func isWaitReason(reason string) bool {
 	switch reason {
-	case "", reasonNoRoom, reasonNoWorker, reasonNoLimits, reasonOverlap, reasonPaused, reasonUnreadable,
+	case "", reasonNoRoom, reasonNoWorker, reasonClosed, reasonNoLimits, reasonOverlap, reasonPaused, reasonUnreadable,
 		job.ReasonNotYet, job.ReasonNew:
 		return true
 	}

@@ -173,7 +173,7 @@ func (p *Planner) dispatch(j *jobState, s slot, now time.Time) *job.Decision {
 	}
 	w, accepted := p.choose(j, spec, &r, now)
 	if w == nil {
-		r.Reason = noWorkerReason(spec, &r, accepted)
+		r.Reason = p.noWorkerReason(spec, &r, accepted)
 	} else if armed := j.assignTo(w, r, now); armed != nil {
 		return p.createRun(j, s, armed)
 	}

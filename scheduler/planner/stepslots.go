@@ -168,7 +168,7 @@ func (p *Planner) placeStep(j *jobState, r *job.Run, now time.Time) (skip string
 		}
 		w, accepted := p.choose(j, spec, r, now)
 		if w == nil {
-			r.Reason = noWorkerReason(spec, r, accepted)
+			r.Reason = p.noWorkerReason(spec, r, accepted)
 		} else if armed := j.assignTo(w, *r, now); armed != nil {
 			*r = *armed
 		}

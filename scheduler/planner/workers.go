@@ -240,6 +240,16 @@ func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time)
 	return best, accepted
 }
 
+// suited reports whether a present worker would suit a spec if it accepted new runs.
+func (p *Planner) suited(spec *job.Spec) bool {
+	for _, w := range p.workers {
+		if w.present != nil && !w.removed && w.present.Session != job.SessionEnded && w.present.Suits(spec) {
+			return true
+		}
+	}
+	return false
+}
+
 // avoidRank ranks a worker for r: the worker with the lowest rank gets the run. The record of a worker may show more room than
 // it has, because attempts that it could not end still take room. So workers that handed r back come last, in the order in
 // which they did so. Otherwise two of them might hand r back for ever while a third is idle.
