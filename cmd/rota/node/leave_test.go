@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -46,9 +47,11 @@ func TestAReplicaThatLeavesDrainsFirst(t *testing.T) {
 		return err == nil && now.State == job.Running
 	})
 	listed.Store(&without)
+	eventually(t, "the member has left", func() bool { return stays.node.conn.Members() == 2 })
+	left := time.Now()
 	leaves.stopped(t, "no longer lists q3")
 	stays.ends(t, v.Ref, job.Succeeded)
-	if n := stays.node.conn.Members(); n != 2 {
-		t.Errorf("got %d members, want 2", n)
+	if now, err := stays.Run(t.Context(), v.Ref); err != nil || now.Finished.After(left) {
+		t.Errorf("the member left at %v, before the end of its attempt at %v (%v)", left, now.Finished, err)
 	}
 }
