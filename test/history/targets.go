@@ -36,10 +36,15 @@ func (t *timeline) targets(j Job, effects []Effect) ([]target, error) {
 		list[i] = bounds.target(slot)
 	}
 	bounds.miss(list)
-	list = slices.DeleteFunc(list, func(g target) bool { return bounds.isPaused(g.slot) })
+	list = slices.DeleteFunc(list, func(g target) bool { return bounds.isPaused(g.slot) && t.ahead(j, g.slot) == 0 })
 	for i := range list {
-		switch g := &list[i]; {
+		g := &list[i]
+		ahead := t.ahead(j, g.slot)
+		g.From = g.From.Add(-ahead)
+		switch {
 		case g.Optional:
+		case ahead > 0:
+			g.Optional, g.reason = true, "the leader's clock was ahead"
 		case t.withdrawn(j.Name + "/" + job.SlotID(g.slot)):
 			g.Optional, g.reason = true, "canceled"
 		case j.Tolerance == 0 && t.accounted(j, g.slot):
@@ -47,6 +52,20 @@ func (t *timeline) targets(j Job, effects []Effect) ([]target, error) {
 		}
 	}
 	return list, nil
+}
+
+// ahead returns by how much the clock of the leader that decided a slot was ahead, if that is more than the skew. Such a slot may be
+// decided before a pause of the job in which it lies, and run after it. Its run may begin early if nothing waits for its time, as
+// after an approval.
+func (t *timeline) ahead(j Job, slot time.Time) time.Duration {
+	vs := t.runs[j.Name+"/"+job.SlotID(slot)]
+	if j.Tolerance > 0 || len(vs) == 0 {
+		return 0
+	}
+	if d := vs[0].run.Created.Sub(vs[0].Seen); !vs[0].Seen.IsZero() && d > t.Skew+clockReading {
+		return d
+	}
+	return 0
 }
 
 // bounds holds the input for the windows of a job's slots.
