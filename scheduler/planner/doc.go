@@ -30,7 +30,8 @@
 //
 // A slot that waits only because the earlier run was late or its worker died does not wait through the job's own fault. The missed
 // policy decides it once that run is over. It also decides slots that passed while the store refused decisions, or while the
-// job's definition was unreadable.
+// job's definition was unreadable. But a slot that would have met the late run also without its delay is skipped, unless nobody
+// could dispatch at its time. Otherwise a job with missed: all whose runs take longer than its interval would never catch up.
 //
 // # Arming ahead
 //

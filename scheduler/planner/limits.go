@@ -14,6 +14,7 @@ import (
 type limitState struct {
 	name     string
 	def      *job.Limit // nil: it is not defined
+	rev      int64      // revision of its record; 0: there is none
 	held     int        // runs at workers that hold it
 	reserved int        // decisions under way that give it to a run
 	pace     policy.Pace
@@ -63,10 +64,14 @@ func (p *Planner) limit(name string) *limitState {
 }
 
 func (p *Planner) applyLimit(c job.Change) {
+	l := p.limit(c.Name)
+	if l.rev = c.Rev; c.Deleted() {
+		l.rev = 0
+	}
 	if c.Bad != nil { // keep the last readable definition
+		p.forgetLimit(l)
 		return
 	}
-	l := p.limit(c.Name)
 	l.def = job.ValueOf[job.Limit](c)
 	for _, w := range l.waiting { // the decisions about these jobs are made again anyway, because their reasons change
 		p.markDirty(w.job)
@@ -124,6 +129,18 @@ func (p *Planner) countHolders(old, r *job.Run, now time.Time) {
 
 // paced reports whether the limit has a rate, or may get one.
 func (l *limitState) paced() bool { return l.def == nil || !l.def.Spec.Rate.IsZero() }
+
+// limitGuards returns the guards of a decision that arms r: the limits that it gives to r have not changed. A leader that hears of a
+// change late starts no run that the change forbids.
+func (p *Planner) limitGuards(r *job.Run) (guards []job.Guard) {
+	if r == nil || r.State != job.Armed {
+		return nil
+	}
+	for _, name := range r.Limits {
+		guards = append(guards, job.Guard{Kind: job.RecordLimit, Name: name, Rev: p.limit(name).rev})
+	}
+	return guards
+}
 
 // reserveLimits counts a decision that arms r as a holder of its limits, and as a start.
 func (p *Planner) reserveLimits(j *jobState, r *job.Run) {

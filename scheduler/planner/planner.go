@@ -113,6 +113,7 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 					d.Run.Armed = now
 				}
 				d.Gate = p.gateRev
+				d.Guards = append(d.Guards, p.limitGuards(d.Run)...)
 				j.busy = true
 				p.reserve(j, d.Run, 1)
 				p.reserveLimits(j, d.Run)

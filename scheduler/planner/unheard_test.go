@@ -34,3 +34,24 @@ func TestASkipDependsOnTheActiveRun(t *testing.T) {
 		})
 	}
 }
+
+// TestARunDependsOnItsLimits starts runs under limits. A limit may have been changed without the leader's knowledge, so the decision
+// depends on the record of each.
+func TestARunDependsOnItsLimits(t *testing.T) {
+	started := 0
+	play(t, "limit x concurrent=2\nlimit y rate=1/s\njob a every=1m limits=x,y\nworker q1\nlead\nadvance 1m\n----\n", func(st *stage, d job.Decision) {
+		if d.Run == nil || d.Run.State != job.Armed {
+			return
+		}
+		started++
+		for _, name := range []string{"x", "y"} {
+			rev := st.store.records[recordKey{job.RecordLimit, name}].Rev
+			if guard := (job.Guard{Kind: job.RecordLimit, Name: name, Rev: rev}); rev == 0 || !slices.Contains(d.Guards, guard) {
+				t.Errorf("the start does not depend on limit %s: got guards %v, want %v", name, d.Guards, guard)
+			}
+		}
+	})
+	if started == 0 {
+		t.Error("no run was started")
+	}
+}

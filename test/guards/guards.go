@@ -104,6 +104,13 @@ var Guards = []Guard{
 		Pkg:  "./scheduler/planner", Test: "TestASkipDependsOnTheActiveRun",
 	},
 	{
+		Name: "the limits of a run, at its start",
+		File: "scheduler/planner/planner.go",
+		Code: "d.Guards = append(d.Guards, p.limitGuards(d.Run)...)",
+		Cut:  "_ = p.limitGuards",
+		Pkg:  "./scheduler/planner", Test: "TestARunDependsOnItsLimits",
+	},
+	{
 		Name: "the journal",
 		File: "scheduler/worker/attempt.go",
 		Code: "w.journal.add(r)",

@@ -30,9 +30,8 @@ func (t *timeline) addLimit(v Version, name string) {
 	t.limits[name] = append(t.limits[name], limitVersion{rev: v.Rev, defined: !v.Deleted, most: l.Spec.Concurrent})
 }
 
-// mayHold returns how many runs may hold a limit after v, a write of a run that holds it; 0: any number, -1: none. A leader may
-// learn of a change of the limit later than the recorder, above all while it is deaf, and the store may get an earlier decision
-// late.
+// mayHold returns how many runs may hold a limit after v, a write of a run that holds it; 0: any number, -1: none. A run that had
+// begun when the limit was changed goes on, so a former limit counts for the slack.
 func (t *timeline) mayHold(limit string, v runVersion) (most int) {
 	most = -1
 	decided := v.Seen
@@ -40,7 +39,7 @@ func (t *timeline) mayHold(limit string, v runVersion) (most int) {
 		decided = earlier(decided, v.run.Armed)
 	}
 	for _, b := range t.limits[limit] {
-		if b.rev > v.Rev || !b.defined || !b.over.IsZero() && t.heardBy(b.over).Before(decided) {
+		if b.rev > v.Rev || !b.defined || !b.over.IsZero() && b.over.Add(t.Slack).Before(decided) {
 			continue
 		}
 		if b.most == 0 {
@@ -49,17 +48,6 @@ func (t *timeline) mayHold(limit string, v runVersion) (most int) {
 		most = max(most, b.most)
 	}
 	return most
-}
-
-// heardBy returns when each leader certainly knows a change that the recorder got at seen.
-func (t *timeline) heardBy(seen time.Time) time.Time {
-	known := seen
-	for _, f := range t.Faults {
-		if f.Kind == Deaf && !f.At.After(seen) {
-			known = later(known, f.Until)
-		}
-	}
-	return known.Add(t.Slack)
 }
 
 // checkHolders checks that runs hold the limits that their jobs name, and at most the allowed number at a time. Tokens rise
