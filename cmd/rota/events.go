@@ -43,13 +43,11 @@ skipped, slots that were missed, and changes by people. With a job, show only th
 	return cmd
 }
 
-// How events -f follows the timeline. An entry may appear some seconds after its time, because a lost replica is noticed later.
-const (
-	followPause = time.Second
-	followBack  = 2 * time.Minute
-)
+// followBack is how far back events -f looks again. An entry may appear some seconds after its time, because a lost replica is noticed
+// later.
+const followBack = 2 * time.Minute
 
-// followEvents prints entries as they appear, until ctx ends or no replica answers for maxOutage.
+// followEvents prints entries as they appear: see poll.
 func (c *cli) followEvents(ctx context.Context, cl *client.Client, jobName string, shown []timeline.Entry) error {
 	known := make(map[string]time.Time)
 	note := func(list []timeline.Entry) (news []timeline.Entry) {
@@ -63,26 +61,16 @@ func (c *cli) followEvents(ctx context.Context, cl *client.Client, jobName strin
 		return news
 	}
 	note(shown)
-	unreachable := time.Time{}
-	for sleep(ctx, followPause) == nil {
+	return c.poll(ctx, func() error {
 		v, err := cl.Timeline(ctx, c.now().Add(-followBack).UTC().Format(time.RFC3339Nano), jobName)
-		switch {
-		case ctx.Err() != nil:
-		case err == nil:
-			unreachable = time.Time{}
-			if news := note(v.Entries); len(news) > 0 {
-				if err := c.print(api.Timeline{Entries: news}, func(p *page) { writeEvents(p, news, false) }); err != nil {
-					return err
-				}
-			}
-		case unreachable.IsZero():
-			unreachable = c.now()
-			c.printErr("no answer, still waiting for events: %v", err)
-		case c.now().Sub(unreachable) > maxOutage:
+		if err != nil {
 			return err
 		}
-	}
-	return context.Cause(ctx)
+		if news := note(v.Entries); len(news) > 0 {
+			return c.print(api.Timeline{Entries: news}, func(p *page) { writeEvents(p, news, false) })
+		}
+		return nil
+	})
 }
 
 // writeEvents writes one line for each entry.

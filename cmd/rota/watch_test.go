@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -111,4 +113,29 @@ func TestWatchedStatusIsPrintedAgain(t *testing.T) {
 	}
 	out.await(t, "All jobs are paused.")
 	stop()
+}
+
+func TestFollowedEventsEndWithTheToken(t *testing.T) {
+	handler := api.New(api.DefaultConfig(), newFakeCluster().backend(), hclog.NewNullLogger()).Handler()
+	var revoked atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if revoked.Load() {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"status": 401, "detail": "who are you?"}`))
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	t.Setenv("HOME", t.TempDir())
+	out, stderr, code := &lockedBuffer{}, &lockedBuffer{}, make(chan int, 1)
+	go func() {
+		code <- run(t.Context(), []string{"events", "-f", "--since", "10000d", "--server", server.URL}, strings.NewReader(""), out, stderr)
+	}()
+	out.await(t, "q3 died")
+	revoked.Store(true)
+	if got := <-code; got != 1 || !strings.Contains(stderr.String(), "who are you?") {
+		t.Errorf("got exit code %d and %q, want 1 and the refusal", got, stderr.String())
+	}
 }
