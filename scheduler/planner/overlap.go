@@ -104,7 +104,7 @@ func (p *Planner) down(j *jobState) time.Time { return job.Later(p.leadSince, j.
 // replace stops the runs before a slot, one at a time.
 func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time) *job.Decision {
 	for _, r := range active {
-		if s.missed && r.Late { // missed slots run one after the other
+		if s.missed && (r.Late || j.def.Spec.Missed == job.MissedAll && !r.wasActive(s.due)) { // they run one after the other
 			j.ensureTrouble().blockedBy = r.ID
 			return nil
 		}
@@ -117,6 +117,9 @@ func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time)
 	}
 	return nil
 }
+
+// wasActive reports whether r had begun at a time, or waited for a person.
+func (r *liveRun) wasActive(at time.Time) bool { return r.Asked() || !r.first.IsZero() && !r.first.After(at) }
 
 // replaceGrace is how long a stopped run may delay the slot that replaces it, in addition to its kill grace.
 const replaceGrace = time.Minute
