@@ -119,7 +119,9 @@ func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time)
 }
 
 // wasActive reports whether r had begun at a time, or waited for a person.
-func (r *liveRun) wasActive(at time.Time) bool { return r.Asked() || !r.first.IsZero() && !r.first.After(at) }
+func (r *liveRun) wasActive(at time.Time) bool {
+	return r.Asked() || !r.first.IsZero() && !r.first.After(at)
+}
 
 // replaceGrace is how long a stopped run may delay the slot that replaces it, in addition to its kill grace.
 const replaceGrace = time.Minute
