@@ -77,6 +77,9 @@ func (t *timeline) heldUp(p plea) bool {
 
 // wasPaused reports whether the job was paused at its slots, or before they could be dispatched.
 func (t *timeline) wasPaused(p plea) bool {
+	if !p.seen.IsZero() { // by a leader's clock that is ahead, a slot is due early
+		p.to = p.to.Add(-max(0, p.at.Sub(p.seen)))
+	}
 	for _, pause := range merge(t.pausesOf(p.job.Name), t.Slack) { // one pause may continue in the next
 		if pause.from.After(later(p.at, p.seen).Add(t.Slack)) || !pause.to.IsZero() && pause.to.Add(t.Slack).Before(p.to) {
 			continue

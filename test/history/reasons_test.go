@@ -95,6 +95,10 @@ func TestReasons(t *testing.T) {
 		{name: "paused, and that was long over", reason: "paused", before: func(p *tape) {
 			p.history.Halts = []Halt{{From: sec(1.1), Until: sec(1.2)}}
 		}},
+		{name: "paused, by a clock that was ahead", reason: "paused", good: true, before: func(p *tape) {
+			p.history.Halts = []Halt{{From: sec(1.1), Until: sec(1.2)}}
+			p.decided = sec(9.8)
+		}},
 		{name: "changed", reason: "the schedule was changed before this slot ran", good: true, before: func(p *tape) {
 			spec := p.history.Jobs[0].Spec
 			p.commit(map[string]any{"jobs/charge": job.Job{Name: "charge", Generation: 2, Since: began, Spec: &spec}})
