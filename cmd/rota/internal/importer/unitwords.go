@@ -4,11 +4,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 var (
 	// unitEscape matches one escape sequence in a value of a unit file. In front of other characters, a backslash is literal.
-	unitEscape = regexp.MustCompile(`^\\(?:[abfnrtv\\"'s]|x[0-9a-fA-F]{2}|[0-7]{3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})`)
+	unitEscape = regexp.MustCompile(`^\\(?:[abfnrtv\\"'s]|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})`)
 	// loneSemicolon is a semicolon that separates two commands of systemd, or one inside of quotes.
 	loneSemicolon = regexp.MustCompile(`\s;(?:\s|$)`)
 	// literalSemicolon is a word that is a semicolon.
@@ -22,11 +24,11 @@ func splitUnitWords(text string) (words []string, err error) {
 	began, quote := false, byte(0)
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		escape := unitEscape.FindString(text[i:])
+		plain, length := unescape(text[i:])
 		switch {
-		case escape != "":
-			word.WriteString(unescape(escape[1:]))
-			i += len(escape) - 1
+		case length > 0:
+			word.WriteString(plain)
+			i += length - 1
 			began = true
 		case quote == 0 && !began && literalSemicolon.MatchString(text[i:]):
 			i++
@@ -58,22 +60,37 @@ func splitUnitWords(text string) (words []string, err error) {
 	return words, nil
 }
 
-// unescape returns the text of an escape sequence without its backslash.
-func unescape(escape string) string {
-	switch escape[0] {
-	case 's':
-		return " "
-	case '\\', '"', '\'':
-		return escape
-	case 'x':
-		n, _ := strconv.ParseUint(escape[1:], 16, 8)
-		return string([]byte{byte(n)})
-	case 'u', 'U':
-		n, _ := strconv.ParseUint(escape[1:], 16, 32)
-		return string(rune(n))
-	case '0', '1', '2', '3', '4', '5', '6', '7':
-		n, _ := strconv.ParseUint(escape, 8, 16)
-		return string([]byte{byte(n)})
+// unescape returns what the escape sequence at the start of a text stands for, and its length; zero if there is none. As in systemd,
+// a sequence that stands for no character of a text is none: it stays as it is.
+func unescape(text string) (plain string, length int) {
+	escape := unitEscape.FindString(text)
+	if escape == "" {
+		return "", 0
 	}
-	return map[byte]string{'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v"}[escape[0]]
+	switch c := escape[1]; c {
+	case 's':
+		plain = " "
+	case '\\', '"', '\'':
+		plain = escape[1:]
+	case 'x':
+		plain = oneByte(escape[2:], 16)
+	case '0', '1', '2', '3':
+		plain = oneByte(escape[1:], 8)
+	case 'u', 'U':
+		if n, _ := strconv.ParseInt(escape[2:], 16, 64); n <= unicode.MaxRune && utf8.ValidRune(rune(n)) {
+			plain = string(rune(n))
+		}
+	default:
+		plain = map[byte]string{'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v"}[c]
+	}
+	if plain == "" || plain == "\x00" {
+		return "", 0
+	}
+	return plain, len(escape)
+}
+
+// oneByte returns the byte with a number.
+func oneByte(number string, base int) string {
+	n, _ := strconv.ParseUint(number, base, 8) // the pattern of escape sequences matches no larger number
+	return string([]byte{byte(n)})
 }

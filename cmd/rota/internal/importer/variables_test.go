@@ -93,6 +93,7 @@ func TestWordsOfUnits(t *testing.T) {
 		`/usr/bin/find . -exec rm {} \;`:      `command: [/usr/bin/find, ., -exec, rm, "{}", ;]`,
 		`/bin/echo a\x20b '\\.log' "\"" \\ x`: `command: [/bin/echo, a b, \.log, "\"", \, x]`,
 		`/bin/echo '\t\u00fc\101'`:            `command: [/bin/echo, "\tüA"]`,
+		`/bin/echo '\ud800\777\x00'`:          `command: [/bin/echo, \ud800\777\x00]`, // no characters
 		`/bin/sh -c "a; exit; "`:              `shell: "a; exit; "`,
 		`-/bin/sh -c "a & # b"`:               `shell: "/bin/sh -c 'a & # b' || true"`,
 		`/bin/a ; /bin/b`:                     "a semicolon separates commands",
