@@ -40,7 +40,9 @@ type crontab struct {
 
 var (
 	assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*|"[^"]*"|'[^']*')\s*=\s*(.*)$`)
-	nicknames  = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+	// disabled matches a comment that is an entry which somebody has switched off.
+	disabled  = regexp.MustCompile(`^(?:@[a-z]+|(?:[\d*/,~-]+\s+){3}[\w*/,~-]+\s+[\w*/,~-]+)\s+\S`)
+	nicknames = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 )
 
 func (c *crontab) line(n int, line string) {
@@ -50,7 +52,7 @@ func (c *crontab) line(n int, line string) {
 		return
 	case strings.HasPrefix(line, "#"):
 		c.comment = strings.TrimSpace(strings.TrimLeft(line, "#"))
-		if strings.Contains(c.comment, "dow") { // the comment is a header with the names of the columns
+		if strings.Contains(c.comment, "dow") || disabled.MatchString(c.comment) { // dow: a header with the names of the columns
 			c.comment = ""
 		}
 		return

@@ -186,10 +186,15 @@ func (t *translation) dkronHTTP(config *fields, s *job.Spec) {
 		s.HTTP.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 	for code := range strings.SplitSeq(config.text("expectCode"), ",") {
-		var status int
-		if _, err := fmt.Sscanf(strings.TrimSpace(code), "%d", &status); err == nil {
-			s.HTTP.Expect = append(s.HTTP.Expect, status)
+		if code = strings.TrimSpace(code); code == "" {
+			continue
 		}
+		status, err := strconv.Atoi(code)
+		if err != nil {
+			t.lost(config.lineOf("expectCode"), "expectCode %q is no status", code)
+			continue
+		}
+		s.HTTP.Expect = append(s.HTTP.Expect, status)
 	}
 	if text := config.text("timeout"); text != "" {
 		var seconds int

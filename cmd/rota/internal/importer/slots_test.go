@@ -59,7 +59,7 @@ var crontabEntry = regexp.MustCompile(`^(@\w+|\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s`)
 // TestCrontabsHaveTheSlotsOfCron compares with days on which clocks do not jump. Cron runs a job of a skipped time at once.
 func TestCrontabsHaveTheSlotsOfCron(t *testing.T) {
 	compared := 0
-	for _, file := range files(t, "testdata/crontab/*.cron", 10) {
+	for _, file := range files(t, "testdata/crontab/*.cron", 11) {
 		zone, settings := "Europe/Berlin", ""
 		for i, line := range strings.Split(read(t, file), "\n") {
 			if z, ok := strings.CutPrefix(line, "CRON_TZ="); ok {
