@@ -80,8 +80,8 @@ func TestCrontabsHaveTheSlotsOfCron(t *testing.T) {
 			}
 		}
 	}
-	if compared != 24 {
-		t.Errorf("%d lines were compared, want 24", compared)
+	if compared != 27 {
+		t.Errorf("%d lines were compared, want 27", compared)
 	}
 }
 
