@@ -192,10 +192,19 @@ func (c *caller) pause(ctx context.Context, d dice) error {
 		return err
 	}
 	c.world.tally.add("jobs paused and resumed")
-	err = c.halt(ctx, j.Name, &job.Pause{At: time.Now().UTC()})
-	sleep(ctx, d.upTo(10*time.Second))
-	// The pause may have been applied despite an error.
-	return errors.Join(err, c.insist(func(ctx context.Context) error { return c.halt(ctx, j.Name, nil) }))
+	return c.rest(ctx, d.upTo(10*time.Second), func(ctx context.Context, p *job.Pause) error { return c.halt(ctx, j.Name, p) })
+}
+
+// rest pauses something for a time. If the outcome of the pause is unknown, it may be applied at any later time, also after the
+// end of the pause. So it is repeated until it is certain.
+func (c *caller) rest(ctx context.Context, span time.Duration, halt func(context.Context, *job.Pause) error) error {
+	pause := func(ctx context.Context) error { return halt(ctx, &job.Pause{At: time.Now().UTC()}) }
+	err := pause(ctx)
+	if err != nil {
+		err = errors.Join(err, c.insist(pause))
+	}
+	sleep(ctx, span)
+	return errors.Join(err, c.insist(func(ctx context.Context) error { return halt(ctx, nil) }))
 }
 
 func (c *caller) halt(ctx context.Context, name string, p *job.Pause) error {
@@ -220,9 +229,7 @@ func (c *caller) pauseAll(ctx context.Context, d dice) error {
 		return nil
 	}
 	c.world.tally.add("all jobs paused and resumed")
-	err := c.haltAll(ctx, &job.Pause{At: time.Now().UTC()})
-	sleep(ctx, d.upTo(8*time.Second))
-	return errors.Join(err, c.insist(func(ctx context.Context) error { return c.haltAll(ctx, nil) }))
+	return c.rest(ctx, d.upTo(8*time.Second), c.haltAll)
 }
 
 func (c *caller) haltAll(ctx context.Context, p *job.Pause) error {
