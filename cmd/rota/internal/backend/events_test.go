@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,19 +22,18 @@ func TestAStreamHoldsFewBytes(t *testing.T) {
 		{bytes: 2 * eventBytes, min: 1, max: 2},
 	} {
 		t.Run(fmt.Sprintf("%d bytes", tc.bytes), func(t *testing.T) {
-			changes, out, done := make(chan []job.Change), make(chan []api.Event), make(chan struct{})
-			go func() {
-				defer close(done)
-				(&Backend{}).pass(changes, out)
-			}()
+			live, out := make(chan message), make(chan []api.Event)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			go (&eventStream{live: live, out: out, stop: stop}).run(ctx)
 			taken := 0
 			for ended := false; !ended; {
 				select {
-				case changes <- []job.Change{runOf(tc.bytes, taken)}:
+				case live <- messageOf(tc.bytes, taken+1):
 					if taken++; taken > tc.max {
 						t.Fatalf("the stream took %d changes, want at most %d", taken, tc.max)
 					}
-				case <-done:
+				case <-ctx.Done():
 					ended = true
 				case <-time.After(10 * time.Second):
 					t.Fatalf("the stream neither takes changes nor ends, after %d", taken)
@@ -51,22 +51,27 @@ func TestAStreamHoldsFewBytes(t *testing.T) {
 
 // TestAReaderGetsEveryChange reads large changes one by one, in their order.
 func TestAReaderGetsEveryChange(t *testing.T) {
-	changes, out := make(chan []job.Change), make(chan []api.Event)
-	go (&Backend{}).pass(changes, out)
+	live, out := make(chan message), make(chan []api.Event)
+	go (&eventStream{live: live, out: out, stop: func() {}}).run(t.Context())
 	for n := range 20 {
-		changes <- []job.Change{runOf(2*eventBytes, n)}
-		if got := <-out; len(got) != 1 || got[0].Revision != int64(n) || len(got[0].Value) < 2*eventBytes {
+		live <- messageOf(2*eventBytes, n+1)
+		if got := <-out; len(got) != 1 || got[0].Revision != int64(n+1) || len(got[0].Value) < 2*eventBytes {
 			t.Fatalf("change %d: got %d events", n, len(got))
 		}
 	}
-	close(changes)
+	close(live)
 	if _, open := <-out; open {
 		t.Error("the stream goes on after its source")
 	}
 }
 
+// messageOf returns a message with an event about a run that has a payload.
+func messageOf(bytes, rev int) message {
+	return message{int64(rev), (&Backend{}).events([]job.Change{runOf(bytes, int64(rev))})}
+}
+
 // runOf returns a change of a run with a payload.
-func runOf(bytes, n int) job.Change {
+func runOf(bytes int, rev int64) job.Change {
 	payload := []byte(`"` + strings.Repeat("x", bytes) + `"`)
-	return job.Change{Kind: job.RecordRun, Name: "a/1", Rev: int64(n), Value: &job.Run{Job: "a", ID: "1", Payload: payload, Rev: int64(n)}}
+	return job.Change{Kind: job.RecordRun, Name: "a/1", Rev: rev, Value: &job.Run{Job: "a", ID: "1", Payload: payload, Rev: rev}}
 }
