@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
+	"unicode/utf8"
 
 	"github.com/rota-scheduler/rota/scheduler/budget"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -72,8 +73,12 @@ func Params(templates map[string]string, id string, body []byte) (map[string]str
 // noValue is what package template writes for a value that does not exist.
 const noValue = "<no value>"
 
-// decode reads JSON. Numbers keep their spelling. A key whose value is null counts as absent.
+// decode reads JSON. Numbers keep their spelling. A key whose value is null counts as absent. A body that is not UTF-8 is refused,
+// because the decoder would replace its bytes.
 func decode(body []byte, to *any) error {
+	if !utf8.Valid(body) {
+		return errors.New("not UTF-8")
+	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	var v any

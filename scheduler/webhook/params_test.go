@@ -51,7 +51,7 @@ func TestParams(t *testing.T) {
 			t.Errorf("%s: the reason has a value of the body: %s", template, refusal.Reason)
 		}
 	}
-	for _, body := range []string{"", "month=1", `{"environment": "prod"} {}`, `{"environment": "pr`} {
+	for _, body := range []string{"", "month=1", `{"environment": "prod"} {}`, `{"environment": "pr`, "{\"environment\": \"\xff\"}"} {
 		_, err := webhook.Params(map[string]string{"p": "{{ .Body.environment }}"}, "m", []byte(body))
 		if err == nil || !strings.Contains(err.Error(), "the body is no JSON") {
 			t.Errorf("%q: got %v", body, err)

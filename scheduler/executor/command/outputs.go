@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -50,6 +51,23 @@ func (o *outputs) path() (string, error) {
 	return filepath.Join(o.dir, name), nil
 }
 
+// How long a program that has ended waits for its outputs to be read, if the machine is short of something.
+const (
+	shortageLimit = 10 * time.Second
+	shortagePoll  = 20 * time.Millisecond
+)
+
+// open opens a file that a program wrote. If the machine is short of descriptors or memory, open tries again: the work is done, and
+// must not count as failed for that.
+func open(path string) (*os.File, error) {
+	for began := time.Now(); ; time.Sleep(shortagePoll) {
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if err == nil || !isShortage(err) || time.Since(began) > shortageLimit {
+			return f, err
+		}
+	}
+}
+
 // read returns the outputs that a program wrote to the file at path, and removes the file. If it is missing, there are none.
 func (o *outputs) read(path string) (map[string]string, error) {
 	if !o.user.same() {
@@ -58,7 +76,7 @@ func (o *outputs) read(path string) (map[string]string, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always, and it needs no descriptor
 		return nil, nil
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := open(path)
 	if err != nil {
 		_ = os.RemoveAll(path)
 		return nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)

@@ -153,6 +153,7 @@ type Backend struct {
 	load        load
 
 	streams sync.WaitGroup // counts the streams of events, which end with their requests
+	hub     *hub           // their source
 }
 
 // findings are what attention last found about jobs.
@@ -176,7 +177,7 @@ var (
 )
 
 // New returns a Backend without a store.
-func New(cfg Config) *Backend { return &Backend{cfg: cfg} }
+func New(cfg Config) *Backend { return &Backend{cfg: cfg, hub: newHub()} }
 
 // Open makes b answer from s. It is called once.
 func (b *Backend) Open(s Sources) {
@@ -195,7 +196,10 @@ func (b *Backend) Open(s Sources) {
 func (b *Backend) Ready() bool { return b.ready.Load() }
 
 // Wait waits until all streams of events have ended. They end with their requests.
-func (b *Backend) Wait() { b.streams.Wait() }
+func (b *Backend) Wait() {
+	b.streams.Wait()
+	b.hub.tasks.Wait()
+}
 
 // Parts returns the parts of the API that this process serves.
 func (b *Backend) Parts() api.Backend {

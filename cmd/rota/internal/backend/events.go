@@ -7,39 +7,146 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// eventBuffer is how many messages wait for a slow reader. If there are more, the stream ends.
-const eventBuffer = 256
+// How much waits for a slow reader. If there is more, the stream ends.
+const (
+	eventBuffer = 256     // messages
+	eventBytes  = 1 << 20 // bytes of JSON, if more than one message waits
+)
 
-// Watch returns the changes of the store after a revision.
-func (b *Backend) Watch(ctx context.Context, after int64) (int64, <-chan []api.Event, error) {
+// Watch returns the changes of the store after a revision; those from now on if after is 0. All streams share one watch of the
+// store. A stream that begins in the past has a watch of its own until it has caught up.
+func (b *Backend) Watch(ctx context.Context, after int64) (from int64, events <-chan []api.Event, err error) {
 	if err := b.up(); err != nil {
 		return 0, nil, err
 	}
-	from, changes, err := b.store.Watch(ctx, after)
+	return b.stream(ctx, b.store, after)
+}
+
+// source is the part of the store from which streams of events come.
+type source interface {
+	Watch(ctx context.Context, after int64) (from int64, changes <-chan []job.Change, err error)
+	Revision(ctx context.Context) (int64, error)
+}
+
+func (b *Backend) stream(ctx context.Context, src source, after int64) (from int64, events <-chan []api.Event, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	s := &eventStream{convert: b.events, stop: stop}
+	if after > 0 {
+		var own context.Context
+		own, s.endPast = context.WithCancel(ctx)
+		from, s.past, err = src.Watch(own, after)
+	} else {
+		from, err = src.Revision(ctx)
+	}
+	var joined int64
+	if err == nil {
+		joined, s.live, err = b.hub.join(ctx, src, b.events)
+	}
 	if err != nil {
+		stop()
 		return 0, nil, storeError(err)
 	}
-	out := make(chan []api.Event, eventBuffer)
-	b.streams.Go(func() { // ends with changes, which end with ctx
-		defer close(out)
-		for batch := range changes {
-			var events []api.Event
-			for _, c := range batch {
-				if e, ok := b.event(c); ok {
-					events = append(events, e)
-				}
-			}
-			if len(events) == 0 {
-				continue
-			}
-			select {
-			case out <- events:
-			default: // the reader is too slow: out is closed, which ends the request; the end of the request ends changes
+	if s.past == nil {
+		from = max(from, joined) // another stream may have begun the shared watch after from
+	}
+	out := make(chan []api.Event)
+	s.reached, s.out = from, out
+	b.streams.Go(func() { s.run(ctx) })
+	return from, out, nil
+}
+
+// eventStream is one stream of events.
+type eventStream struct {
+	live    <-chan message      // the shared watch
+	past    <-chan []job.Change // the watch of this stream until it has caught up with live; nil: it has
+	endPast context.CancelFunc  // ends past; nil if there was none
+	held    []message           // of live, until the stream has caught up
+	reached int64               // the revision of the latest message of waiting, or that after which the stream begins
+	waiting [][]api.Event       // for the reader
+	size    int                 // of waiting and held, in bytes
+	out     chan<- []api.Event
+	convert func([]job.Change) []api.Event
+	stop    context.CancelFunc // leaves live, and ends past
+}
+
+// run sends messages to out until ctx or the source ends, or until the reader is too slow. Then it closes out.
+func (s *eventStream) run(ctx context.Context) {
+	defer close(s.out)
+	defer s.stop() // at once, because the client of etcd keeps all changes that nobody reads
+	for {
+		var next []api.Event
+		var ready chan<- []api.Event // nil if nothing waits
+		if len(s.waiting) > 0 {
+			next, ready = s.waiting[0], s.out
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case ready <- next:
+			s.size -= sizeOf(next)
+			s.waiting[0] = nil
+			s.waiting = s.waiting[1:]
+		case msg, ok := <-s.live:
+			if !ok {
 				return
 			}
+			s.held, s.size = append(s.held, msg), s.size+sizeOf(msg.events)
+		case batch, ok := <-s.past:
+			if !ok {
+				return
+			}
+			s.wait(message{batch[0].Rev, s.convert(batch)})
 		}
-	})
-	return from, out, nil
+		s.catchUp()
+		if n := len(s.waiting) + len(s.held); n > eventBuffer || n > 1 && s.size > eventBytes {
+			return
+		}
+	}
+}
+
+// catchUp moves the messages of live to the reader, as soon as past has delivered all changes before them.
+func (s *eventStream) catchUp() {
+	if len(s.held) == 0 || s.past != nil && s.reached < s.held[0].rev {
+		return
+	}
+	if s.past != nil {
+		s.endPast()
+		s.past = nil
+	}
+	for _, msg := range s.held {
+		s.size -= sizeOf(msg.events)
+		s.wait(msg)
+	}
+	s.held = nil
+}
+
+// wait adds a message that the reader does not have yet.
+func (s *eventStream) wait(msg message) {
+	if msg.rev <= s.reached {
+		return
+	}
+	s.reached = msg.rev
+	if len(msg.events) > 0 {
+		s.waiting, s.size = append(s.waiting, msg.events), s.size+sizeOf(msg.events)
+	}
+}
+
+// sizeOf returns how many bytes of JSON the events of a message have.
+func sizeOf(events []api.Event) (size int) {
+	for i := range events {
+		size += len(events[i].Value)
+	}
+	return size
+}
+
+// events converts the changes of one revision.
+func (b *Backend) events(batch []job.Change) (events []api.Event) {
+	for _, c := range batch {
+		if e, ok := b.event(c); ok {
+			events = append(events, e)
+		}
+	}
+	return events
 }
 
 // event converts a change into an event of the API. ok is false if the API has no event for the change.

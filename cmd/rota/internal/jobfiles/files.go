@@ -77,7 +77,7 @@ type Files struct {
 	last     job.Files   // the store's mark at the latest read or write
 	moved    bool        // the last enforce moved the mark
 	behind   string      // why set must not be put in force; "": it may; reset when the files change
-	unstable bool        // the files keep changing; they are read after they have stayed unchanged for a while
+	unstable bool        // the files change; they are read after they have stayed unchanged for a while
 	asked    bool        // a signal on Reload has no answer yet
 
 	tried chan struct{} // closed after the first attempt to put the files in force
@@ -159,10 +159,17 @@ func (f *Files) answer() {
 	f.asked = false
 }
 
-// load reads the files, and reports whether the set differs from the last one.
+// load reads the files, and reports whether the set differs from the last one. If the files change during the read, the last set
+// stays, and the files count as unstable.
 func (f *Files) load() (changed bool) {
 	f.stamp = takeSnapshot(f.cfg.Path) // before the read, so that a change during the read is noticed
 	set, err := config.LoadJobs([]string{f.cfg.Path})
+	if f.set != nil && !f.stamp.same(takeSnapshot(f.cfg.Path)) {
+		// The read may be a mixture of two versions. In such a mixture, a job that moved to another file can be missing.
+		f.log.Info("job files changed during the read, reading them again", "path", f.cfg.Path)
+		f.unstable = true
+		return false
+	}
 	if f.mistakes = err; err != nil {
 		if text := err.Error(); text != f.logged {
 			f.log.Error("job files are wrong, what is in force stays", "path", f.cfg.Path, "err", text)
