@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -65,11 +66,15 @@ const (
 	verdictRanLate      = "ran late"
 )
 
-// Slot returns the slot that a client means by the time at; false if there is none. It prefers the slot in the same second. The
-// second choice is a slot that is alone in the same minute. The third is the latest slot of that minute that is not after at.
+// Slot returns the slot that a client means by the time at; false if there is none. It prefers the slot at that very time, then the
+// first one in the same second, then a slot that is alone in the same minute. The last choice is the latest slot of that minute
+// that is not after at.
 func Slot(when *schedule.Schedule, at time.Time) (time.Time, bool) {
 	if when == nil {
 		return time.Time{}, false
+	}
+	if exact := when.Last(at.Add(-time.Millisecond), at, 1); len(exact) == 1 {
+		return exact[0], true
 	}
 	in := func(unit time.Duration) []time.Time {
 		begin := at.Truncate(unit)
@@ -91,6 +96,9 @@ func Slot(when *schedule.Schedule, at time.Time) (time.Time, bool) {
 // SlotAmong returns the slot that a client means by the time at; false if there is none. slots are all slots in the minute of at,
 // in any order. It chooses as Slot does.
 func SlotAmong(slots []time.Time, at time.Time) (slot time.Time, ok bool) {
+	if slices.ContainsFunc(slots, at.Equal) {
+		return at, true
+	}
 	for _, s := range slots {
 		switch {
 		case within(time.Second, s, at):

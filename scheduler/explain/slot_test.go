@@ -50,6 +50,14 @@ func TestSlot(t *testing.T) {
 	}
 	daily := parse(job.Spec{Schedule: []string{"30 2 * * *"}})
 	often := parse(job.Spec{Every: job.Duration(20 * time.Second)})
+	half := at("02:30:00").Add(500 * time.Millisecond)
+	twice := parse(job.Spec{At: []time.Time{at("02:30:00"), half}})
+	if got, ok := explain.Slot(twice, half); !ok || !got.Equal(half) {
+		t.Errorf("the second slot in a second: got %v %t", got, ok)
+	}
+	if got, ok := explain.SlotAmong([]time.Time{at("02:30:00"), half}, half); !ok || !got.Equal(half) {
+		t.Errorf("the second run in a second: got %v %t", got, ok)
+	}
 	for _, tc := range []struct {
 		name     string
 		when     *schedule.Schedule

@@ -88,10 +88,13 @@ func (p *process) signal(s syscall.Signal) error {
 }
 
 // end ends the group and the processes that have left it: by SIGTERM, and by SIGKILL if some are left after grace, or soon
-// after hurry. It returns when the program has exited, and says how it ended. All processes get the grace, because a shell dies
-// of SIGTERM at once while its children still clean up.
+// after hurry. It returns when the program has exited, and says how it ended; "" if the program exited before it got a signal. All
+// processes get the grace, because a shell dies of SIGTERM at once while its children still clean up.
 func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer) (how string) {
 	family, _ := p.family() // the processes that exist now; a process that the group starts later to clean up gets no signal
+	if p.over() {           // during the search, before it got a signal: it has the outcome of its exit
+		return ""
+	}
 	ask := func(s syscall.Signal) error {
 		return errors.Join(p.signal(s), procs.SignalOutside(p.cmd.Process.Pid, family, p.mark, s))
 	}
