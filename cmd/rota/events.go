@@ -43,8 +43,8 @@ skipped, slots that were missed, and changes by people. With a job, show only th
 	return cmd
 }
 
-// followBack is how far back events -f looks again. An entry may appear some seconds after its time, because a lost replica is noticed
-// later.
+// followBack is how far back events -f looks again. An entry may appear some seconds after its time, because a lost replica is
+// noticed later.
 const followBack = 2 * time.Minute
 
 // followEvents prints entries as they appear: see poll.

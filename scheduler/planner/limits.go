@@ -130,8 +130,8 @@ func (p *Planner) countHolders(old, r *job.Run, now time.Time) {
 // paced reports whether the limit has a rate, or may get one.
 func (l *limitState) paced() bool { return l.def == nil || !l.def.Spec.Rate.IsZero() }
 
-// limitGuards returns the guards of a decision that arms r: the limits that it gives to r have not changed. A leader that hears of a
-// change late starts no run that the change forbids.
+// limitGuards returns the guards of a decision that arms r: the limits that it gives to r have not changed. A leader that hears
+// of a change late starts no run that the change forbids.
 func (p *Planner) limitGuards(r *job.Run) (guards []job.Guard) {
 	if r == nil || r.State != job.Armed {
 		return nil

@@ -201,9 +201,9 @@ func TestStreamsEndWithTheirWatch(t *testing.T) {
 	}
 	f.breakdown(true)
 	f.change()
-	for range first { //nolint:revive // until it ends
+	for range first {
 	}
-	for range second { //nolint:revive // until it ends
+	for range second {
 	}
 	if _, _, err := b.stream(t.Context(), f, 0); err == nil {
 		t.Error("a stream of a broken store begins")

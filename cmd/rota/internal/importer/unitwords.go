@@ -60,8 +60,8 @@ func splitUnitWords(text string) (words []string, err error) {
 	return words, nil
 }
 
-// unescape returns what the escape sequence at the start of a text stands for, and its length; zero if there is none. As in systemd,
-// a sequence that stands for no character of a text is none: it stays as it is.
+// unescape returns what the escape sequence at the start of a text stands for, and its length; zero if there is none. As in
+// systemd, a sequence that stands for no character of a text is none: it stays as it is.
 func unescape(text string) (plain string, length int) {
 	escape := unitEscape.FindString(text)
 	if escape == "" {
