@@ -25,6 +25,8 @@ func newEtcdctlCommand(c *cli) *cobra.Command {
 ETCDCTL_ENDPOINTS wins over the other variables. If both --config and --endpoints are given, the file has the
 credentials, and --endpoints the address.
 
+The commands defrag and compaction may take ten minutes, unless --command-timeout or ETCDCTL_COMMAND_TIMEOUT has another limit.
+
 Records are JSON. rota quarantines an invalid value, and ` + "`rota status`" + ` shows it.`,
 		Example: `  rota etcdctl get --prefix /rota/jobs/
   rota etcdctl watch --prefix /rota/runs/`,
@@ -58,6 +60,9 @@ func (c *cli) etcdctlArgs(ctx context.Context, args []string) ([]string, error) 
 	if needsNoStore(rest) {
 		return rest, nil
 	}
+	if slow(rest) && c.getenv("ETCDCTL_COMMAND_TIMEOUT") == "" {
+		rest = append([]string{"--command-timeout=" + slowTimeout}, rest...)
+	}
 	file, where := ours["--config"], ours["--endpoints"]
 	c.server, c.tokenFile = ours["--server"], ours["--token-file"]
 	var endpoints []string
@@ -90,6 +95,18 @@ func (c *cli) etcdctlArgs(ctx context.Context, args []string) ([]string, error) 
 		flags = append(flags, "--password="+strings.TrimRight(string(b), "\r\n"))
 	}
 	return append(flags, rest...), nil
+}
+
+// slowTimeout replaces etcdctl's limit of 5 s, after which it reports a failure while the member still works.
+const slowTimeout = "10m"
+
+// slow reports whether args are a command whose duration depends on the size of the store, and have no limit of their own.
+func slow(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	limited := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--command-timeout") })
+	return !limited && (slices.Contains(args, "defrag") || slices.Contains(args, "compaction"))
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" }

@@ -150,6 +150,9 @@ func (f *fakeCluster) Logs(_ context.Context, jobName, id string, attempt int, _
 	if !ok || attempt == 0 || attempt > r.Attempt {
 		return nil, job.ErrNotFound
 	}
+	if string(r.Payload) == `"silence"` && attempt == 1 {
+		return nil, fmt.Errorf("attempt %d printed nothing: %w", attempt, job.ErrNotFound)
+	}
 	return io.NopCloser(strings.NewReader(printed(&r, attempt))), nil
 }
 

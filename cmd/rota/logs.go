@@ -67,6 +67,8 @@ func (c *cli) showAttempts(ctx context.Context, cl *client.Client, r *api.RunVie
 			if _, err := io.WriteString(c.jobOutput(), r.Output); err != nil {
 				return shown, err
 			}
+		case errors.Is(err, job.ErrNotFound) && (r.State.Terminal() || n < r.Attempt):
+			c.printErr("%v", err)
 		case r.State.Terminal() || n < r.Attempt || !errors.Is(err, job.ErrNotFound) && !errors.Is(err, api.ErrUnavailable):
 			c.printErr("the output of attempt %d is unavailable: %v", n, err)
 		default:

@@ -55,12 +55,16 @@ func (a *Audit) OfRun() bool {
 	return a.Verb == VerbSubmitRun || a.Verb == VerbSubmitCommand || a.Verb == VerbDeliverHook
 }
 
-// Name returns the author for a sentence, without the address. The user that a client without a proof named itself comes first.
+// Name returns the author for a sentence. A client without a proof is the user that it named itself, with its address, as in By of
+// a Run.
 func (a *Author) Name() string {
-	if a.Claimed != "" && a.How == "none" {
-		return a.Claimed + " by " + a.Principal
+	switch {
+	case a.Claimed == "" || a.How != "none":
+		return a.Principal
+	case a.Remote == "":
+		return a.Claimed
 	}
-	return a.Principal
+	return a.Claimed + " from " + a.Remote
 }
 
 // Job returns the name of the job that the change concerns; empty if it concerns no single job.

@@ -158,7 +158,7 @@ func TestEntries(t *testing.T) {
 		Changes: []*job.Audit{
 			{At: at(2), Verb: "put-job", Kind: job.RecordJob, Object: "held", Before: 7, Author: job.Author{Principal: "eve", How: "token"}},
 			{At: at(3), Verb: "put-job", Kind: job.RecordJob, Object: "fresh", Author: job.Author{Principal: "eve", How: "token"}},
-			{At: at(3.5), Verb: "pause-job", Kind: job.RecordJob, Object: "held", Author: job.Author{Principal: "anonymous", How: "none", Claimed: "bob"}},
+			{At: at(3.5), Verb: "pause-job", Kind: job.RecordJob, Object: "held", Author: job.Author{Principal: "anonymous", How: "none", Claimed: "bob", Remote: "10.0.0.7"}},
 			{At: at(4), Verb: "resume-job", Kind: job.RecordJob, Object: "held", Author: job.Author{Principal: "bob", How: "token"}},
 			{At: at(11.9), Verb: "pause-job", Kind: job.RecordJob, Object: "held", Author: job.Author{Principal: "bob", How: "token"}}, // still in force
 			{At: at(13), Verb: "delete-job", Kind: job.RecordJob, Object: "fresh", Before: 8, Author: job.Author{Principal: "eve", How: "token"}},
@@ -176,7 +176,7 @@ func TestEntries(t *testing.T) {
 	want := `00 changed: alice submitted late/x.
 02 changed: eve changed job held.
 03 changed: eve created job fresh.
-03 changed: bob by anonymous paused job held.
+03 changed: bob from 10.0.0.7 paused job held.
 04 changed: bob resumed job held.
 05 lost_member: q3 died.
 05 leader: q2 took over from q3. Nobody led for 1 s.

@@ -85,6 +85,10 @@ func everyView(t *testing.T, b *browser, base string) {
 		b.picture("view", view[0])
 	}
 	checkCosts(t, costs)
+	b.open(base + "/jobs/fails") // its runs have ended, all of them without success
+	if !strings.Contains(b.html("main"), "no run has succeeded") {
+		t.Errorf("the page of a job that always fails: got %.300s", b.text("main"))
+	}
 }
 
 // submit opens the form of an action, fills it in, and sends it.

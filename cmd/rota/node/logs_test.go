@@ -57,8 +57,9 @@ func TestOutputOfARunThatNeverStarted(t *testing.T) {
 	v := r.submit(t, "talk", api.RunRequest{In: "1h"})
 	missing := func(why string) {
 		t.Helper()
-		if _, err := r.Logs(t.Context(), v.Ref, 0, false); !errors.Is(err, job.ErrNotFound) || !strings.Contains(err.Error(), why) {
-			t.Errorf("got %v, want not found, and %q", err, why)
+		_, err := r.Logs(t.Context(), v.Ref, 0, false)
+		if !errors.Is(err, job.ErrNotFound) || !strings.Contains(err.Error(), why) || strings.HasSuffix(err.Error(), ": not found") {
+			t.Errorf("got %v, want a sentence with %q that matches ErrNotFound", err, why)
 		}
 	}
 	missing("has no attempt yet")

@@ -160,6 +160,9 @@ func (s *site) failed(err error) *page {
 		p.Status, data.Detail = problem.Status, problem.Detail
 	}
 	switch p.Status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		p.Title, data.Hint = "Invalid value", "Go back, and correct the value."
+		data.Detail = strings.TrimPrefix(data.Detail, "query.") // a place in the request, but the client sees a form
 	case http.StatusNotFound:
 		p.Title, data.Hint = "Not found", "Search for the job, or look at the latest runs."
 	case http.StatusUnauthorized:

@@ -26,13 +26,13 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 	}
 	number, worker := outputOf(&r, attempt)
 	if worker == "" && attempt == 0 && r.State.Terminal() {
-		return nil, fmt.Errorf("run %s was %s and never began (%s): %w", r.Name(), r.State, r.Reason, job.ErrNotFound)
+		return nil, noOutput(fmt.Sprintf("run %s was %s and never began (%s)", r.Name(), r.State, r.Reason))
 	}
 	if worker == "" && attempt == 0 {
-		return nil, fmt.Errorf("run %s has no attempt yet: %w", r.Name(), job.ErrNotFound)
+		return nil, noOutput(fmt.Sprintf("run %s has no attempt yet", r.Name()))
 	}
 	if worker == "" {
-		return nil, fmt.Errorf("run %s has no attempt %d: %w", r.Name(), attempt, job.ErrNotFound)
+		return nil, noOutput(fmt.Sprintf("run %s has no attempt %d", r.Name(), attempt))
 	}
 	var out io.ReadCloser
 	switch {
@@ -50,7 +50,7 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 		case errors.Is(err, fs.ErrNotExist) && !over(&r, number):
 			return io.NopCloser(strings.NewReader("")), nil
 		case errors.Is(err, fs.ErrNotExist):
-			err = fmt.Errorf("attempt %d of run %s has printed nothing, or its output was removed: %w", number, r.Name(), job.ErrNotFound)
+			err = noOutput(fmt.Sprintf("attempt %d of run %s printed nothing, or its output was removed", number, r.Name()))
 		}
 	}
 	if err == nil {
@@ -66,6 +66,13 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 	}
 	return nil, err
 }
+
+// noOutput is job.ErrNotFound with the sentence that says why there is no output.
+type noOutput string
+
+func (e noOutput) Error() string { return string(e) }
+
+func (e noOutput) Is(target error) bool { return target == job.ErrNotFound }
 
 // over reports whether an attempt has ended.
 func over(r *job.Run, attempt int) bool {
