@@ -75,7 +75,13 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-type recheckKey struct{}
+type (
+	recheckKey struct{}
+	unusedKey  struct{}
+)
+
+// IsRecheck reports whether a request is authenticated again only because its stream is still open. A session is not used by that.
+func IsRecheck(ctx context.Context) bool { return ctx.Value(unusedKey{}) != nil }
 
 // errOtherRights ends a stream. Its client connects again, and gets what it may see now.
 var errOtherRights = errors.New("the rights of the caller have changed")
@@ -85,7 +91,7 @@ func (s *Server) recheck(r *http.Request, c auth.Caller) error {
 	if _, ok := bySocket(r); ok || s.cfg.Observe {
 		return nil
 	}
-	now, err := s.cfg.Auth.Authenticate(r)
+	now, err := s.cfg.Auth.Authenticate(r.WithContext(context.WithValue(r.Context(), unusedKey{}, true)))
 	if err == nil && !reflect.DeepEqual(now, c) {
 		return errOtherRights
 	}

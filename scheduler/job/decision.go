@@ -17,7 +17,7 @@ type Decision struct {
 	Behind    []Run     // created together with Run: the steps of its workflow, which wait for their parents
 	Stop      bool      // hands Run's worker an order to kill the attempt
 	GaveUp    bool      // the leader ended Run's last attempt, which its worker had begun and not ended
-	Guards    []Guard   // other records that the decision depends on; at most MaxParents
+	Guards    []Guard   // other records that the decision depends on; at most MaxParents, and MaxLimits
 	Deletions []*Run    // removed from history: terminal runs, at most MaxDeletions
 }
 

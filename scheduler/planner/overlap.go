@@ -104,7 +104,8 @@ func (p *Planner) down(j *jobState) time.Time { return job.Later(p.leadSince, j.
 // replace stops the runs before a slot, one at a time.
 func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time) *job.Decision {
 	for _, r := range active {
-		if s.missed && (r.Late || j.def.Spec.Missed == job.MissedAll && !r.wasActive(s.due)) { // they run one after the other
+		delayed := r.Late || j.def.Spec.Missed == job.MissedAll && r.Kind == job.KindScheduled && !r.wasActive(s.due)
+		if s.missed && delayed { // missed slots run one after the other
 			j.ensureTrouble().blockedBy = r.ID
 			return nil
 		}

@@ -39,11 +39,13 @@ func (t *timeline) targets(j Job, effects []Effect) ([]target, error) {
 	list = slices.DeleteFunc(list, func(g target) bool { return bounds.isPaused(g.slot) && t.ahead(j, g.slot) == 0 })
 	for i := range list {
 		g := &list[i]
-		ahead := t.ahead(j, g.slot)
-		g.From = g.From.Add(-ahead)
+		ahead, paused := t.ahead(j, g.slot), bounds.isPaused(g.slot)
+		if paused || t.asked(j, g.slot) {
+			g.From = g.From.Add(-ahead)
+		}
 		switch {
 		case g.Optional:
-		case ahead > 0:
+		case paused:
 			g.Optional, g.reason = true, "the leader's clock was ahead"
 		case t.withdrawn(j.Name + "/" + job.SlotID(g.slot)):
 			g.Optional, g.reason = true, "canceled"
@@ -66,6 +68,12 @@ func (t *timeline) ahead(j Job, slot time.Time) time.Duration {
 		return d
 	}
 	return 0
+}
+
+// asked reports whether a person was asked to approve the run of a slot.
+func (t *timeline) asked(j Job, slot time.Time) bool {
+	vs := t.runs[j.Name+"/"+job.SlotID(slot)]
+	return len(vs) > 0 && vs[len(vs)-1].run.Asked()
 }
 
 // bounds holds the input for the windows of a job's slots.

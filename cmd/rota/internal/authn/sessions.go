@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
@@ -104,7 +105,7 @@ func (s *sessions) find(ctx context.Context, key auth.Key, right time.Time) (aut
 		return auth.Session{}, fmt.Errorf("find session: %w", err)
 	}
 	s.remember(id, &knownSession{found, now})
-	if right.Sub(found.Used) >= auth.TouchEvery && !found.Expired(right) {
+	if right.Sub(found.Used) >= auth.TouchEvery && !found.Expired(right) && !api.IsRecheck(ctx) {
 		_ = from.TouchSession(ctx, id, found, right) // if it fails, the next request tries again
 	}
 	return found.Session, nil

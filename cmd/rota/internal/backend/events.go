@@ -29,18 +29,18 @@ type source interface {
 }
 
 func (b *Backend) stream(ctx context.Context, src source, after int64) (from int64, events <-chan []api.Event, err error) {
-	ctx, stop := context.WithCancel(ctx)
+	sources, stop := context.WithCancel(ctx)
 	s := &eventStream{convert: b.events, stop: stop}
 	if after > 0 {
 		var own context.Context
-		own, s.endPast = context.WithCancel(ctx)
+		own, s.endPast = context.WithCancel(sources)
 		from, s.past, err = src.Watch(own, after)
 	} else {
-		from, err = src.Revision(ctx)
+		from, err = src.Revision(sources)
 	}
 	var joined int64
 	if err == nil {
-		joined, s.live, err = b.hub.join(ctx, src, b.events)
+		joined, s.live, err = b.hub.join(sources, src, b.events)
 	}
 	if err != nil {
 		stop()
@@ -69,10 +69,11 @@ type eventStream struct {
 	stop    context.CancelFunc // leaves live, and ends past
 }
 
-// run sends messages to out until ctx or the source ends, or until the reader is too slow. Then it closes out.
+// run sends messages to out until ctx or the source ends, or until the reader is too slow. Then it closes out. A reader that is too
+// slow gets what waits for it first. Otherwise a reader that is far behind would connect again and again, and never come further.
 func (s *eventStream) run(ctx context.Context) {
 	defer close(s.out)
-	defer s.stop() // at once, because the client of etcd keeps all changes that nobody reads
+	defer s.stop()
 	for {
 		var next []api.Event
 		var ready chan<- []api.Event // nil if nothing waits
@@ -99,6 +100,19 @@ func (s *eventStream) run(ctx context.Context) {
 		}
 		s.catchUp()
 		if n := len(s.waiting) + len(s.held); n > eventBuffer || n > 1 && s.size > eventBytes {
+			s.stop() // at once, because the client of etcd keeps all changes that nobody reads
+			s.deliver(ctx)
+			return
+		}
+	}
+}
+
+// deliver sends what waits for the reader.
+func (s *eventStream) deliver(ctx context.Context) {
+	for _, events := range s.waiting {
+		select {
+		case s.out <- events:
+		case <-ctx.Done():
 			return
 		}
 	}

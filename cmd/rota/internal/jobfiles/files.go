@@ -159,12 +159,23 @@ func (f *Files) answer() {
 	f.asked = false
 }
 
+// readTries is how often files that change during their read are read at once.
+const readTries = 3
+
 // load reads the files, and reports whether the set differs from the last one. If the files change during the read, the last set
 // stays, and the files count as unstable.
 func (f *Files) load() (changed bool) {
-	f.stamp = takeSnapshot(f.cfg.Path) // before the read, so that a change during the read is noticed
-	set, err := config.LoadJobs([]string{f.cfg.Path})
-	if f.set != nil && !f.stamp.same(takeSnapshot(f.cfg.Path)) {
+	var (
+		set    *config.Set
+		err    error
+		stable bool
+	)
+	for try := 0; try < readTries && !stable; try++ {
+		f.stamp = takeSnapshot(f.cfg.Path) // before the read, so that a change during the read is noticed
+		set, err = config.LoadJobs([]string{f.cfg.Path})
+		stable = f.stamp.same(takeSnapshot(f.cfg.Path))
+	}
+	if !stable && f.set != nil {
 		// The read may be a mixture of two versions. In such a mixture, a job that moved to another file can be missing.
 		f.log.Info("job files changed during the read, reading them again", "path", f.cfg.Path)
 		f.unstable = true
