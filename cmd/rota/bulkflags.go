@@ -54,7 +54,7 @@ func (b *bulkFlags) args(one cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case !b.many(cmd) && b.yes:
-			return usagef("%s: --yes needs --%s", cmd.Name(), strings.Join(b.selects, ", --"))
+			return usagef("%s: --yes needs one of --%s", cmd.Name(), strings.Join(b.selects, ", --"))
 		case !b.many(cmd):
 			return one(cmd, args)
 		case len(args) > 0 && b.selector != "":

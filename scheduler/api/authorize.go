@@ -221,26 +221,41 @@ func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawM
 	if programs || known && executes(current.Spec) || !known && !errors.Is(err, job.ErrNotFound) {
 		right = auth.DefineCommand
 	}
-	if known || text == nil || !errors.Is(err, job.ErrNotFound) {
-		if err := s.require(ctx, right, name); err != nil {
+	if text == nil {
+		return s.require(ctx, right, name)
+	}
+	if known || !errors.Is(err, job.ErrNotFound) {
+		if err := s.refusalOfSpec(ctx, right, s.object(name)); err != nil {
 			return err
 		}
-	}
-	if text == nil {
-		return nil
 	}
 	labels := make(map[string]string, len(next.Labels))
 	for key, value := range next.Labels {
 		labels[key] = string(value)
 	}
-	if status, detail := s.decideOn(ctx, right, auth.Object{Job: name, Labels: labels}); status != 0 {
-		s.countRefusal(status)
-		return huma.NewError(status, detail)
+	if err := s.refusalOfSpec(ctx, right, auth.Object{Job: name, Labels: labels}); err != nil {
+		return err
 	}
 	if len(next.Notify) > 0 && next.Notify[0] == '{' || newPing(next.Ping, current.Spec) { // URLs, to which the leader sends
 		return s.require(ctx, auth.Admin, "")
 	}
 	return nil
+}
+
+// refusalOfSpec returns an error if the caller lacks a right for a definition. If the definition is outside of its roles, the
+// message is the same whether the job exists or not. So a caller that forgot a label understands it, and nobody learns the names
+// of other jobs.
+func (s *Server) refusalOfSpec(ctx context.Context, right auth.Right, on auth.Object) error {
+	status, detail := s.decideOn(ctx, right, on)
+	if status == 0 {
+		return nil
+	}
+	if status == http.StatusNotFound {
+		detail = fmt.Sprintf("no role of %s covers this definition of job %q: `rota whoami` lists the names and labels "+
+			"that your roles cover", proven(ctx), on.Job)
+	}
+	s.countRefusal(status)
+	return huma.NewError(status, detail)
 }
 
 // newPing reports whether a definition has a ping that differs from that of the present definition. before may be nil.

@@ -118,7 +118,7 @@ func (s *Server) startBackfill(ctx context.Context, in *struct {
 	case b.From.IsZero():
 		return nil, invalid("body.from", "is missing")
 	case b.To.Before(b.From):
-		return nil, invalid("body.to", "is before from")
+		return nil, invalid("body.to", "lies before the start of the range")
 	case b.To.After(now):
 		return nil, invalid("body.to", "lies in the future: the schedule runs the slots to come")
 	}

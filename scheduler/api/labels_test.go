@@ -97,6 +97,9 @@ func TestARoleIsLimitedToLabels(t *testing.T) {
 		if a.status != tt.want {
 			t.Errorf("%s %s %s: got %d %s, want %d", tt.method, tt.path, tt.body, a.status, a.text, tt.want)
 		}
+		if named := strings.Contains(a.text, "no role of p- covers this definition of job"); tt.method == "PUT" && named != (a.status == 404) {
+			t.Errorf("%s %s %s: got %s, want that no role covers the definition, whether the job exists or not", tt.method, tt.path, tt.body, a.text)
+		}
 		srv.Close()
 	}
 	srv := serve(t, backendWithLabels(labeled()), func(c *api.Config) { c.Auth = b })

@@ -242,6 +242,23 @@ func TestCalendarGolden(t *testing.T) {
 	}
 }
 
+// A calendar that lists its days says nothing about all others, but about a listed day that is excepted.
+func TestNotesOfAListOfDays(t *testing.T) {
+	days := &schedule.Calendar{Name: "days", Dates: []string{"2026-12-21", "2026-12-23"}, Except: []string{"2026-12-23"}}
+	for otherwise, want := range map[schedule.Else][]string{
+		schedule.ElseSkip: {"2026-12-23 is not on days; its slots are skipped"},
+		schedule.ElsePrevious: {
+			"2026-12-22 is not on days; its slots move to 2026-12-21", "2026-12-23 is not on days; its slots move to 2026-12-21",
+		},
+	} {
+		days.Else = otherwise
+		s := parse(t, schedule.Spec{Cron: []string{"0 9 * * *"}, Calendar: days})
+		if got := s.Notes(instant(t, "2026-12-21T00:00:00Z"), instant(t, "2026-12-24T00:00:00Z"), 5); !slices.Equal(got, want) {
+			t.Errorf("else %s: got %q, want %q", otherwise, got, want)
+		}
+	}
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

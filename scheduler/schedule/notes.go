@@ -138,7 +138,7 @@ func (s *Schedule) shows(slot int64) bool {
 // calendarNotes is how many days that are off Notes reports at most.
 const calendarNotes = 5
 
-// offNotes says which days in (from, until] are off and would have a slot. It leaves out the weekdays that the calendar never has.
+// offNotes says which days in (from, until] are off and would have a slot. It leaves out the days that are usually off; see usuallyOff.
 func (s *Schedule) offNotes(from, until time.Time) (notes []string) {
 	if s.days == nil {
 		return nil
@@ -150,8 +150,7 @@ func (s *Schedule) offNotes(from, until time.Time) (notes []string) {
 		}
 		day, end := s.dayAt(base)
 		pos = end - 1
-		usual := s.days.weekdays != 0 && s.days.weekdays.has(weekday(day)) == s.days.not
-		if !s.days.on(day) && !s.excluded(day) && !usual {
+		if !s.days.on(day) && !s.excluded(day) && !s.days.usuallyOff(day) {
 			notes = append(notes, s.off(day))
 		}
 	}

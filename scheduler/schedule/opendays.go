@@ -59,6 +59,16 @@ func (d *openDays) has(day int64) bool {
 	return found
 }
 
+// usuallyOff reports whether nobody expects a slot on a day that is off. That is a weekday that the calendar never has, or a day
+// that a list of days lacks. If such a list moves slots, its user wants to know the day to which they move.
+func (d *openDays) usuallyOff(day int64) bool {
+	if d.weekdays != 0 {
+		return d.weekdays.has(weekday(day)) == d.not
+	}
+	_, excepted := slices.BinarySearch(d.except, day)
+	return !d.not && !d.moves() && !excepted
+}
+
 // following returns a day after the given one that is not later than the next day on which the job runs.
 func (d *openDays) following(day int64) int64 {
 	if d == nil || d.not || d.weekdays != 0 {
