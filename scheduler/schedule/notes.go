@@ -138,7 +138,8 @@ func (s *Schedule) shows(slot int64) bool {
 // calendarNotes is how many days that are off Notes reports at most.
 const calendarNotes = 5
 
-// offNotes says which days in (from, until] are off and would have a slot. It leaves out the days that are usually off; see usuallyOff.
+// offNotes says which days in (from, until] are off and would have a slot. It leaves out the days that are usually off: see
+// usuallyOff.
 func (s *Schedule) offNotes(from, until time.Time) (notes []string) {
 	if s.days == nil {
 		return nil
