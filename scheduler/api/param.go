@@ -202,7 +202,8 @@ func joined[T ~string](values []T) string {
 
 // token returns a text for the position of r in a list. The client sends it back to get the next page.
 func token(r *RunView) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(r.Slot.UTC().Format(time.RFC3339Nano) + " " + r.Name()))
+	text := r.Slot.UTC().Format(time.RFC3339Nano) + " " + r.Created.UTC().Format(time.RFC3339Nano) + " " + r.Name()
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
 func mark(token string) (*RunMark, error) {
@@ -210,11 +211,16 @@ func mark(token string) (*RunMark, error) {
 		return nil, nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(token)
-	slot, name, _ := strings.Cut(string(raw), " ")
+	slot, rest, _ := strings.Cut(string(raw), " ")
+	first, name, _ := strings.Cut(rest, " ")
+	created, createdErr := time.Parse(time.RFC3339Nano, first)
+	if createdErr != nil {
+		name = rest // a token of an earlier version
+	}
 	t, timeErr := time.Parse(time.RFC3339Nano, slot)
 	jobName, id, nameErr := job.ParseRunName(name)
 	if err != nil || timeErr != nil || nameErr != nil {
 		return nil, invalid("query.continue", "is not a token that a list has given")
 	}
-	return &RunMark{Slot: t, Job: jobName, ID: id}, nil
+	return &RunMark{Slot: t, Job: jobName, ID: id, Created: created}, nil
 }

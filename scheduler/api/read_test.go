@@ -157,3 +157,25 @@ func TestPreconditionHolds(t *testing.T) {
 		}
 	}
 }
+
+// A retry has the slot of its run, and an id that sorts before or after that of the run. The name of a job stands for its first run
+// in the list, which must be the last one that was created.
+func TestTheLatestRunOfASlotIsFirst(t *testing.T) {
+	f, now := newFake(), time.Now().UTC().Truncate(time.Second)
+	for i, id := range []string{job.SlotID(now), "key-b", "key-a", "01m8h7c8gfeh0yhk2bwp3g267b"} {
+		f.putRun(job.Run{Job: "again", ID: id, Slot: now, State: job.Failed, Created: now.Add(time.Duration(i) * time.Second)})
+	}
+	srv := serve(t, f.backend())
+	want := []string{"again/01m8h7c8gfeh0yhk2bwp3g267b", "again/key-a", "again/key-b", "again/" + job.SlotID(now)}
+	var got []string
+	for next, pages := "", 0; pages == 0 || next != "" && pages < 9; pages++ {
+		page := decode[api.RunList](t, ask(t, srv, "GET", "/v1/runs?job=again&limit=1&continue="+url.QueryEscape(next), ""))
+		next = page.Continue
+		for _, r := range page.Runs {
+			got = append(got, r.Ref)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("runs of one slot (-want +got):\n%s", diff)
+	}
+}

@@ -69,9 +69,10 @@ type ListQuery struct {
 
 // RunMark is a position in the order of CompareRuns.
 type RunMark struct {
-	Slot time.Time
-	Job  string
-	ID   string
+	Slot    time.Time
+	Job     string
+	ID      string
+	Created time.Time
 }
 
 // Includes reports whether q selects r, apart from Visible.
@@ -82,15 +83,19 @@ func (q *RunQuery) Includes(r *job.Run) bool {
 		r.Slot.Before(q.Since):
 		return false
 	}
-	return q.After == nil || CompareRuns(&job.Run{Job: q.After.Job, ID: q.After.ID, Slot: q.After.Slot}, r) < 0
+	if q.After == nil {
+		return true
+	}
+	return CompareRuns(&job.Run{Job: q.After.Job, ID: q.After.ID, Slot: q.After.Slot, Created: q.After.Created}, r) < 0
 }
 
 // Shows reports whether runs of a job are visible.
 func (q *RunQuery) Shows(job string) bool { return q.Visible == nil || q.Visible(job) }
 
-// CompareRuns compares runs by their order in lists: the latest slot first, then by job and id.
+// CompareRuns compares runs by their order in lists: the latest slot first, then by job. Of the runs of one slot, the last one that
+// was created is first, because a retry has the slot of its run.
 func CompareRuns(a, b *job.Run) int {
-	return cmp.Or(b.Slot.Compare(a.Slot), cmp.Compare(a.Job, b.Job), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(b.Slot.Compare(a.Slot), cmp.Compare(a.Job, b.Job), b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
 }
 
 // RunRequest is the body of POST /v1/jobs/{job}/runs.
