@@ -59,8 +59,8 @@ func (d *openDays) has(day int64) bool {
 	return found
 }
 
-// usuallyOff reports whether nobody expects a slot on a day that is off. Nobody expects one on a weekday that the calendar never has,
-// and on a day that a list of days lacks. If such a list moves slots, its user wants to know the day to which they move.
+// usuallyOff reports whether nobody expects a slot on a day that is off. Nobody expects one on a weekday that the calendar never
+// has, and on a day that a list of days lacks. If such a list moves slots, its user wants to know the day to which they move.
 func (d *openDays) usuallyOff(day int64) bool {
 	if d.weekdays != 0 {
 		return d.weekdays.has(weekday(day)) == d.not
