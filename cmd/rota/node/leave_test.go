@@ -58,7 +58,9 @@ func TestAReplicaThatLeavesDrainsFirst(t *testing.T) {
 		workers, err := stays.Workers(t.Context())
 		return err == nil && slices.ContainsFunc(workers, func(w api.WorkerView) bool { return w.Name == "q3" && w.Draining })
 	})
-	for end := time.Now().Add(steady); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for end := time.Now().Add(steady); time.Now().Before(end); <-poll.C {
 		if n := stays.node.conn.Members(); n != 3 {
 			t.Fatalf("got %d members while the attempt goes on, want 3", n)
 		}

@@ -102,7 +102,9 @@ func (f *fakeSource) watches() (begun, open int) {
 func ended(t *testing.T, b *Backend, f *fakeSource) {
 	t.Helper()
 	b.Wait()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for deadline := time.Now().Add(10 * time.Second); ; <-poll.C {
 		if _, open := f.watches(); open == 0 {
 			break
 		} else if time.Now().After(deadline) {
@@ -180,7 +182,10 @@ func TestStreamsMissNothing(t *testing.T) {
 				}
 			}
 		})
-		time.Sleep(time.Duration(rand.IntN(300)) * time.Microsecond)
+		for range rand.IntN(5) { // the store changes between two streams
+			_, changed, _ := f.at()
+			<-changed
+		}
 	}
 	streams.Wait()
 	close(stop)

@@ -60,8 +60,8 @@ func splitUnitWords(text string) (words []string, err error) {
 	return words, nil
 }
 
-// unescape returns what the escape sequence at the start of a text stands for, and its length; zero if there is none. As in
-// systemd, a sequence that stands for no character of a text is none: it stays as it is.
+// unescape returns the character that the escape sequence at the start of a text stands for, and the length of the sequence. The
+// length is zero if the text begins with no sequence, or with one for which there is no character. systemd keeps such text, too.
 func unescape(text string) (plain string, length int) {
 	escape := unitEscape.FindString(text)
 	if escape == "" {
