@@ -37,6 +37,11 @@ func (b *bearer) give(t *testing.T, role auth.Role, jobs ...string) string {
 	return secret.Text()
 }
 
+// proven authenticates every request as of one caller.
+type proven auth.Caller
+
+func (p proven) Authenticate(*http.Request) (auth.Caller, error) { return auth.Caller(p), nil }
+
 // guarded returns a cluster with jobs inside and outside of a scope. Each job contains a secret.
 func guarded() *fake {
 	f := newFake()
@@ -245,15 +250,13 @@ func TestAWrongTokenIsNobody(t *testing.T) {
 // A replica reads output from a worker for a client that may read it. The client may have presented a certificate, which the
 // replica cannot forward.
 func TestProcessesOfTheClusterReadOutputAlone(t *testing.T) {
-	b := &bearer{}
-	b.Secret = auth.Seal("shared")
-	header := []string{"Authorization", "Bearer " + b.ProcessToken(auth.KindReplica, "q1").Reveal()}
-	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
-	if a := ask(t, srv, "GET", "/v1/runs/out-shell/r/logs", "", header...); a.status == 401 || a.status == 403 {
+	who := auth.Identity{Principal: "replica/q1", Method: auth.ByCertificate}
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = proven{who, auth.GrantsOf(who, nil, nil)} })
+	if a := ask(t, srv, "GET", "/v1/runs/out-shell/r/logs", ""); a.status == 401 || a.status == 403 {
 		t.Errorf("output: got %d %s", a.status, a.text)
 	}
 	for _, o := range [][2]string{{"GET", "/v1/jobs"}, {"GET", "/v1/runs/out-shell/r"}, {"GET", "/v1/events"}, {"POST", "/v1/runs/out-shell/r/retry"}} {
-		if a := ask(t, srv, o[0], o[1], "", header...); a.status != 403 && a.status != 404 {
+		if a := ask(t, srv, o[0], o[1], ""); a.status != 403 && a.status != 404 {
 			t.Errorf("%v: got %d", o, a.status)
 		}
 	}

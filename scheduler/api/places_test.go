@@ -43,7 +43,7 @@ func TestStreamsAreLimitedByClient(t *testing.T) {
 		<-began
 		return w
 	}
-	nobody, peer := auth.Caller{}, auth.Caller{Identity: auth.Identity{Principal: "replica/q1", Method: auth.ByCluster}}
+	nobody, peer := auth.Caller{}, auth.Caller{Identity: auth.Identity{Principal: "replica/q1", Method: auth.ByCertificate}}
 	for range clientStreams {
 		ask("/v1/events", "10.0.0.1", nobody, true)
 	}

@@ -89,7 +89,7 @@ func TestReadsAreLimitedByClient(t *testing.T) {
 		}
 	}
 	for range 1000 {
-		if w := ask(http.MethodGet, auth.Identity{Principal: "replica/q2", Method: auth.ByCluster}); w.Code != http.StatusOK {
+		if w := ask(http.MethodGet, auth.Identity{Principal: "replica/q2", Method: auth.ByCertificate}); w.Code != http.StatusOK {
 			t.Fatalf("a process of the cluster: got %d", w.Code)
 		}
 	}

@@ -63,8 +63,8 @@ func TestGrantsStayWithinTheirScope(t *testing.T) {
 		{auth.Identity{}, auth.Anyone, auth.Object{}, true},
 		{auth.Identity{Principal: "nobody", Method: auth.ByToken}, auth.Read, auth.Object{Job: "x"}, false},
 		{auth.Identity{Principal: "replica/q1", Method: auth.ByCertificate}, auth.Peer, auth.Object{}, true},
-		{auth.Identity{Principal: "worker/w1", Method: auth.ByCluster}, auth.Peer, auth.Object{}, true},
-		{auth.Identity{Principal: "worker/w1", Method: auth.ByCluster}, auth.Read, auth.Object{Job: "x"}, false},
+		{auth.Identity{Principal: "worker/w1", Method: auth.ByCertificate}, auth.Peer, auth.Object{}, true},
+		{auth.Identity{Principal: "worker/w1", Method: auth.ByCertificate}, auth.Read, auth.Object{Job: "x"}, false},
 		{auth.Identity{Principal: "replica/q1", Method: auth.ByToken}, auth.Peer, auth.Object{}, false}, // a name alone is no proof
 	} {
 		if got := auth.GrantsOf(tt.who, bindings, nil).May(tt.right, tt.on); got != tt.want {

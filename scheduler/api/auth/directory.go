@@ -2,7 +2,6 @@ package auth
 
 import (
 	"cmp"
-	"crypto/subtle"
 	"crypto/x509"
 	"errors"
 	"time"
@@ -24,8 +23,7 @@ type Directory struct {
 	Cluster string // cluster name in the URI of certificates; empty: any cluster
 	// Lookup finds the tokens of the store; nil without an error if there is none. It may be nil.
 	Lookup func(id string) (*Token, error)
-	OpenID bool   // an OpenID provider proves principals; false: the sessions that it began have ended
-	Secret Sealed // with which processes of the cluster prove their identity; empty: they cannot
+	OpenID bool // an OpenID provider proves principals; false: the sessions that it began have ended
 }
 
 // Caller is the proven identity of a client, and the rights of that identity.
@@ -36,10 +34,6 @@ type Caller struct {
 
 // ByToken returns the caller that the text of a token proves. The error is ErrToken, ErrUnknown or ErrExpired.
 func (d *Directory) ByToken(text string, now time.Time) (Caller, error) {
-	if name, ok := d.process(text); ok {
-		who := Identity{Principal: name, Method: ByCluster}
-		return Caller{who, GrantsOf(who, nil, nil)}, nil
-	}
 	secret, err := ParseSecret(text)
 	if err != nil {
 		return Caller{}, err
@@ -91,23 +85,4 @@ func (d *Directory) ByCertificate(cert *x509.Certificate) (Caller, error) {
 func (d *Directory) ByUser(name string) Caller {
 	who := Identity{Principal: name, Method: BySocket}
 	return Caller{who, GrantsOf(who, []Binding{{Principal: name, Role: Administrator}}, nil)}
-}
-
-// clusterPrefix begins the token of a process of the cluster: rota-cluster:<replica|worker>/<name>:<secret>.
-const clusterPrefix = "rota-cluster:"
-
-// ProcessToken returns the token that a process of the cluster presents to another one. Anybody who can read the store can make
-// such a token: access to the store includes all other rights.
-func (d *Directory) ProcessToken(kind, name string) Sealed {
-	return Seal(clusterPrefix + kind + "/" + name + ":" + d.Secret.Reveal())
-}
-
-// process returns the name of the process in its token. ok reports whether the token is genuine.
-func (d *Directory) process(text string) (name string, ok bool) {
-	secret := d.Secret.Reveal()
-	rest := len(text) - len(secret) - 1
-	if secret == "" || rest <= len(clusterPrefix) || text[:len(clusterPrefix)] != clusterPrefix || text[rest] != ':' {
-		return "", false
-	}
-	return text[len(clusterPrefix):rest], subtle.ConstantTimeCompare([]byte(text[rest+1:]), []byte(secret)) == 1
 }

@@ -18,7 +18,6 @@ const (
 	ByOIDC        Method = "oidc"        // A token of an OpenID provider.
 	BySocket      Method = "socket"      // The user at the other end of a Unix socket.
 	BySignature   Method = "signature"   // The signature of a request to a hook.
-	ByCluster     Method = "cluster"     // The secret that replicas and workers share.
 )
 
 // Identity is the proven sender of a request. The zero value is anonymous.
@@ -82,5 +81,5 @@ func (c CertificateID) Identity() Identity {
 // Peer reports whether the identity is a replica or a worker of the cluster.
 func (i Identity) Peer() bool {
 	kind, name, ok := strings.Cut(i.Principal, "/")
-	return ok && name != "" && (kind == KindReplica || kind == KindWorker) && (i.Method == ByCertificate || i.Method == ByCluster)
+	return ok && name != "" && (kind == KindReplica || kind == KindWorker) && i.Method == ByCertificate
 }

@@ -58,9 +58,6 @@ func GrantsOf(i Identity, bindings []Binding, token *Token) Grants {
 		return Grants{}
 	}
 	g := Grants{peer: i.Peer()}
-	if i.Method == ByCluster {
-		return g // a process of the cluster calls on behalf of other processes, and needs no role
-	}
 	if token != nil && token.Role != "" {
 		g.bindings = append(g.bindings, Binding{Principal: i.Principal, Role: token.Role, Jobs: token.Jobs})
 	}
