@@ -55,9 +55,9 @@ func (a *attempt) hurryUp() {
 }
 
 // outlivesSession reports whether the attempt continues after its session. It may do so if no worker repeats it and no other
-// run waits for its end.
+// run waits for its end. The leader gives the limits of a lost attempt to other runs.
 func (a *attempt) outlivesSession() bool {
-	return a.spec.Delivery == job.AtMostOnce && a.spec.Overlap == job.OverlapAllow
+	return a.spec.Delivery == job.AtMostOnce && a.spec.Overlap == job.OverlapAllow && len(a.run.Limits) == 0
 }
 
 // kill ends the attempt because its session is over. Worker.mu is held.

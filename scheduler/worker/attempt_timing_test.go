@@ -141,3 +141,23 @@ func TestAttemptTiming(t *testing.T) {
 		})
 	}
 }
+
+// TestARetryWaitsAfterALateOrder lets a target ask for a delay. The order of its attempt was under way for longer than usual.
+func TestARetryWaitsAfterALateOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const asked = 15 * time.Second
+		r := newRig(t, func(context.Context, executor.Request) job.Outcome {
+			return job.Outcome{State: job.Failed, At: time.Now(), Reason: "status 429", Retry: true, After: asked}
+		})
+		r.cfg.LeaderNow = func(int64) (time.Time, bool) { return time.Now(), true }
+		r.store.travel = 10 * time.Second
+		r.store.define("backup", job.Spec{Command: []string{"x"}, Retry: &job.Retry{Max: 5}})
+		r.start()
+		name, _ := r.one()
+		ended := time.Now()
+		after(time.Second)
+		if got := r.wantState(name, job.Pending); got.Due.Sub(ended) < asked {
+			t.Errorf("the next attempt begins %v after the failure, want at least %v", got.Due.Sub(ended), asked)
+		}
+	})
+}

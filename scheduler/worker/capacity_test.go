@@ -108,3 +108,24 @@ func TestFullStore(t *testing.T) {
 		r.wantState(name, job.Succeeded)
 	})
 }
+
+// TestAClaimThatAFullStoreDelayedRecordsItsStart arms a run at a store that is full for longer than the timeout of the job.
+func TestAClaimThatAFullStoreDelayedRecordsItsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.store.define("backup", job.Spec{Command: []string{"x"}, Timeout: job.Duration(5 * time.Minute)})
+		r.start()
+		r.store.set(func() { r.store.refuse = func(*job.Run) error { return job.ErrFull } })
+		name, _ := r.one()
+		after(10 * time.Minute)
+		r.store.set(func() { r.store.refuse = nil })
+		room := time.Now()
+		after(5 * time.Second)
+		if got := r.wantState(name, job.Succeeded); got.Attempts[0].Started.Before(room) {
+			t.Errorf("the record says that the attempt started at %v, want after %v", got.Attempts[0].Started, room)
+		}
+		if deadline := r.wantExecutions(1)[0].Deadline; deadline.Before(room.Add(5 * time.Minute)) {
+			t.Errorf("the attempt had the deadline %v", deadline)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -111,12 +112,16 @@ func (r *armedRun) writeClaim() (job.Run, error) {
 		return r.run, fmt.Errorf("claim run %s: %w", r.run.Name(), executor.ErrFenced)
 	}
 	sent := w.now()
-	next, err := r.run.Claim(r.run.Rev, recordedStart(r.startAt, sent, w.claimed.Add(1)-1))
+	next, err := r.run.Claim(r.run.Rev, r.recordedStart(sent))
 	if err != nil {
 		return r.run, fmt.Errorf("claim run %s: %w", r.run.Name(), err)
 	}
 	next.Bound = r.spec.Bound()
-	got, err := w.write(s.ctx, next)
+	got, err := w.store.Write(s.ctx, next)
+	var earlier []time.Time
+	if !definite(err) {
+		next, earlier, got, err = r.claimAgain(next, err)
+	}
 	answered := w.now()
 	w.claims.record(sent, answered)
 	if err == nil && w.cfg.Tracer != nil {
@@ -126,10 +131,32 @@ func (r *armedRun) writeClaim() (job.Run, error) {
 	if !definite(err) { // the store may still apply the claim. The report then replaces or follows it, and fits no other attempt
 		return next, nil
 	}
-	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
-		// This claim was written: the store applied an earlier send whose answer was lost. Each claim records a different start,
+	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token &&
+		slices.ContainsFunc(append(earlier, next.Started), got.Started.Equal) {
+		// This claim was written: the store applied an earlier send whose answer was lost. Each send records a different start,
 		// so the record is not from another claim.
 		return got, nil
 	}
 	return got, err
+}
+
+// claimAgain repeats a claim to which the store gave no definite answer, but the error why. A full store may refuse it for hours,
+// so the next try records a new start. Otherwise the attempt would be overdue when it begins. claimAgain returns the last claim
+// that it sent, and other starts that it sent before.
+func (r *armedRun) claimAgain(next job.Run, why error) (last job.Run, earlier []time.Time, got job.Run, err error) {
+	s, w := r.shift, r.shift.w
+	err = w.untilDefinite(s.ctx, "claim run "+r.name, func() error {
+		if errors.Is(why, job.ErrFull) { // after other errors, the store may still apply the claim
+			earlier = append(earlier, next.Started)
+			next.Started = r.recordedStart(w.now())
+		}
+		got, why = w.store.Write(s.ctx, next)
+		return why
+	})
+	return next, earlier, got, err
+}
+
+// recordedStart returns the start that a claim records if it is sent now.
+func (r *armedRun) recordedStart(now time.Time) time.Time {
+	return recordedStart(r.startAt, now, r.shift.w.claimed.Add(1)-1)
 }

@@ -71,17 +71,21 @@ func TestSessionLoss(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		overlap job.Overlap
+		limits  []string
 		want    job.State
 	}{
-		{"lets an at_most_once attempt go on if its job may overlap", job.OverlapAllow, job.Succeeded},
-		{"kills an at_most_once attempt if its job may not overlap", job.OverlapSkip, job.Lost},
+		{"lets an at_most_once attempt go on if its job may overlap", job.OverlapAllow, nil, job.Succeeded},
+		{"kills an at_most_once attempt if its job may not overlap", job.OverlapSkip, nil, job.Lost},
+		{"kills an at_most_once attempt if it holds a limit", job.OverlapAllow, []string{"database"}, job.Lost},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(time.Minute))
 				r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce, Overlap: c.overlap})
 				r.start()
-				name, _ := r.one()
+				name := r.store.pending("backup", "a", time.Now())
+				r.store.change(name, "", func(run job.Run) (job.Run, error) { run.Limits = c.limits; return run, nil })
+				r.give(name)
 				after(time.Second)
 				close(r.session().done)
 				after(2 * time.Minute)

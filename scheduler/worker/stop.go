@@ -7,6 +7,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 // requestStop stops the run called name. rev is the revision at which the stop was requested. Worker.mu is held.
@@ -45,8 +46,7 @@ func (w *Worker) confirmStop(a *attempt) {
 			switch {
 			case record.Cancel != nil:
 				a.cancel(executor.ErrCanceled)
-			// The wall clock is used, because it continues while the machine is suspended.
-			case w.now().After(a.run.Started.Add(a.run.Bound.Std())):
+			case record.Reason == policy.Overdue: // by the leader's clock; this machine may have been suspended, or its clock set
 				a.cancel(executor.ErrTimeout)
 			}
 			return

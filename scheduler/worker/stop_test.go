@@ -10,6 +10,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 func TestStop(t *testing.T) {
@@ -171,5 +172,42 @@ func TestABackSessionEndsAClaimWhoseAnswerIsLate(t *testing.T) {
 			t.Errorf("%d attempts execute, want none: the leader gave it up", n)
 		}
 		r.wantState(name, job.Pending)
+	})
+}
+
+// TestAClockThatWasSetEndsNoAttempt claims a run by a clock that is an hour behind and is then set. The presence of the worker is put
+// back after that, so the worker reads the record of the run.
+func TestAClockThatWasSetEndsNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lasting(time.Minute))
+		r.store.define("backup", job.Spec{Command: []string{"x"}, Timeout: job.Duration(30 * time.Minute)})
+		set := time.Now().Add(10 * time.Second)
+		r.cfg.Now = func() time.Time {
+			now := time.Now()
+			if now.Before(set) {
+				now = now.Add(-time.Hour)
+			}
+			return now
+		}
+		r.start()
+		name, _ := r.one()
+		after(20 * time.Second)
+		r.session().back <- struct{}{}
+		after(time.Minute)
+		r.wantState(name, job.Succeeded)
+	})
+}
+
+// TestAnAttemptThatTheLeaderCallsOverdueTimesOut lets a leader, whose clock went on while this machine was suspended, call an attempt
+// overdue.
+func TestAnAttemptThatTheLeaderCallsOverdueTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lasting(time.Minute))
+		r.start()
+		name, _ := r.one()
+		after(time.Second)
+		r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) { run.Reason = policy.Overdue; return run, nil })
+		after(time.Second)
+		r.wantState(name, job.TimedOut)
 	})
 }

@@ -129,16 +129,21 @@ func recordedStart(startAt, now time.Time, number int64) time.Time {
 // maxTransit is the longest usual transit time of an order.
 const maxTransit = 2 * time.Second
 
-// leaderTime converts now to the leader's clock, by which runs become due. The leader's clock was read when it armed the run,
-// and the monotonic clock counts the time since the run was received. A difference of up to maxTransit counts as the transit
-// time of the order.
-func (a *attempt) leaderTime(now time.Time) time.Time {
+// leaderTime converts at to the leader's clock, by which runs become due. The leader's clock was read when it armed the run, and
+// the monotonic clock counts the time since the run was received. Config.LeaderNow also accounts for the transit time of the order.
+// If it is unknown, a difference of up to maxTransit counts as transit time.
+func (a *attempt) leaderTime(at time.Time) time.Time {
 	if a.run.Armed.IsZero() {
-		return now
+		return at
 	}
-	leaders := a.run.Armed.Add(now.Sub(a.received))
-	if ahead := now.Sub(leaders); 0 <= ahead && ahead <= maxTransit {
-		return now
+	leaders := a.run.Armed.Add(at.Sub(a.received))
+	if w := a.shift.w; w.cfg.LeaderNow != nil {
+		if now, known := w.cfg.LeaderNow(a.run.Term); known {
+			leaders = job.Later(leaders, now.Add(at.Sub(w.now())))
+		}
+	}
+	if ahead := at.Sub(leaders); 0 <= ahead && ahead <= maxTransit {
+		return at
 	}
 	return leaders
 }

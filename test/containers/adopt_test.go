@@ -97,4 +97,21 @@ func TestOneContainerOfARun(t *testing.T) {
 			t.Errorf("got %+v, notes %q", o, notes())
 		}
 	})
+	t.Run("not ended by the worker that began it, and goes on after a pause", func(t *testing.T) {
+		r := first("paused/1", "sleep:4s", "output:n=1")
+		end, paused := begin(t, newExecutor(d, "w1"), r)
+		cluster.Await(t, 20*time.Second, "the container works", func() bool { return notes()[0] != "" })
+		later := next(r, job.Lost)
+		_, done := begin(t, newExecutor(d, "w2"), later)
+		cluster.Await(t, 20*time.Second, "the next attempt follows it", func() bool {
+			return strings.Contains(fmt.Sprint(later.Output), "worker w1 started in attempt 1")
+		})
+		end(executor.ErrFenced)
+		if o := wait(t, paused); o.State != job.Lost {
+			t.Errorf("the first attempt ended as %+v", o)
+		}
+		if o := wait(t, done); o.State != job.Succeeded || o.Outputs["n"] != "1" || len(notes()) != 1 {
+			t.Errorf("got %+v, notes %q", o, notes())
+		}
+	})
 }

@@ -69,13 +69,16 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		notify = address
 	}
 	output, err := e.outputs.path()
+	short := isShortage(err) // the worker is short of something, such as room on its disk
 	var prog program
 	if err == nil {
 		prog, err = e.program(&req, notify, output, &resolver)
 	}
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
 	var o job.Outcome
-	if err != nil {
+	if short {
+		o = executor.NotBegun(err)
+	} else if err != nil {
 		o = failure(err)
 	} else if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok {
 		o = interrupted // the program was not started

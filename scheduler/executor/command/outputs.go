@@ -21,8 +21,9 @@ type outputs struct {
 	dir  string       // "": a new directory in that of the system for temporary files
 	user *User        // the user of the programs
 	last atomic.Int64 // the number of the latest file
-	once sync.Once
-	err  error
+
+	making sync.Mutex
+	made   bool // guarded by making
 
 	mu     sync.Mutex
 	common string // guarded by mu: the directory of the directories of user; "": not made yet
@@ -30,25 +31,34 @@ type outputs struct {
 
 // path returns the path of a file that does not exist yet. Only the user of programs can reach its directory.
 func (o *outputs) path() (string, error) {
-	o.once.Do(func() {
-		if o.dir == "" {
-			o.dir, o.err = os.MkdirTemp("", commonPrefix)
-			return
-		}
-		// Those of an earlier process: its attempts are over.
-		o.removeCommon()
-		if o.err = os.RemoveAll(o.dir); o.err == nil {
-			o.err = os.MkdirAll(o.dir, 0o700)
-		}
-	})
-	if o.err != nil {
-		return "", fmt.Errorf("make directory for outputs: %w", o.err)
+	if err := o.makeDir(); err != nil {
+		return "", fmt.Errorf("make directory for outputs: %w", err)
 	}
 	name := strconv.FormatInt(o.last.Add(1), 10)
 	if !o.user.same() {
 		return o.pathOfUser(name)
 	}
 	return filepath.Join(o.dir, name), nil
+}
+
+// makeDir makes the directory. After an error, as on a full disk, the next attempt tries again.
+func (o *outputs) makeDir() (err error) {
+	o.making.Lock()
+	defer o.making.Unlock()
+	switch {
+	case o.made:
+		return nil
+	case o.dir == "":
+		o.dir, err = os.MkdirTemp("", commonPrefix)
+	default:
+		// Those of an earlier process: its attempts are over.
+		o.removeCommon()
+		if err = os.RemoveAll(o.dir); err == nil {
+			err = os.MkdirAll(o.dir, 0o700)
+		}
+	}
+	o.made = err == nil
+	return err
 }
 
 // How long a program that has ended waits for its outputs to be read, if the machine is short of something.

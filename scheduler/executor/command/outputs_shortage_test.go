@@ -6,6 +6,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // TestOutputsOfACrowdedWorker reads outputs while the process cannot open files for a moment. It is not parallel, because other tests
@@ -34,5 +37,49 @@ func TestOutputsOfACrowdedWorker(t *testing.T) {
 	}
 	if err != nil || list["rows"] != "12" {
 		t.Errorf("got %v, %v", list, err)
+	}
+}
+
+// TestOutputsOfAFullDisk begins attempts on a disk without room for the directory of outputs, and after it has room.
+func TestOutputsOfAFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "nr_inodes=1"); err != nil {
+		t.Skipf("NOT TESTED: needs to mount a small disk (%v)", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	e := New(Config{Outputs: filepath.Join(dir, "outputs")}, time.Now)
+	attempt := func() job.Outcome {
+		return e.Execute(t.Context(), executor.Request{Spec: job.Spec{Shell: "echo n=1 >$ROTA_OUTPUT"}, Output: os.Stderr})
+	}
+	if o := attempt(); o.State != job.Lost || !o.NotBegun {
+		t.Errorf("on a full disk: %+v, want that the attempt has not begun", o)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "nr_inodes=100"); err != nil {
+		t.Fatal(err)
+	}
+	if o := attempt(); o.State != job.Succeeded || o.Outputs["n"] != "1" {
+		t.Errorf("after the disk has got room: %+v", o)
+	}
+}
+
+// TestOutputsAreMadeAgain lets the directory of outputs fail once.
+func TestOutputsAreMadeAgain(t *testing.T) {
+	parent := filepath.Join(t.TempDir(), "data")
+	if err := os.WriteFile(parent, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := outputs{dir: filepath.Join(parent, "outputs")}
+	if path, err := o.path(); err == nil {
+		t.Fatalf("got %s, want an error", path)
+	}
+	if err := os.Remove(parent); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.path(); err != nil {
+		t.Error(err)
 	}
 }

@@ -120,10 +120,15 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 		drain()
 		return job.Outcome{State: job.Failed, Retry: true, Reason: fmt.Sprintf("container %s was removed while it ran", c.Name)}
 	}
-	how := e.stop(always, req, c, out)
+	how, ours := e.stop(always, req, c, out)
+	if !ours {
+		stopReading()
+	}
 	drain()
-	if err := e.removed(always, c.ID); err != nil {
-		fmt.Fprintf(out, "\n[rota: remove container %s: %v]\n", c.Name, err)
+	if ours {
+		if err := e.removed(always, c.ID); err != nil {
+			fmt.Fprintf(out, "\n[rota: remove container %s: %v]\n", c.Name, err)
+		}
 	}
 	o, _ := executor.Interrupted(ctx, req, e.now())
 	o.Reason += how

@@ -69,14 +69,19 @@ func failure(err error) job.Outcome {
 
 // stop ends a container: by SIGTERM, and by SIGKILL if it runs after the job's grace, or soon after another worker may execute the
 // run. It returns when the container has ended, however long the engine needs, and says how it ended. The new name comes first:
-// if this process dies now, no later attempt takes the exit for a result.
-func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, out io.Writer) (how string) {
+// if this process dies now, no later attempt takes the exit for a result. ours is false if a later attempt has given the container
+// its own name: this worker was paused for longer than its lease. Then stop does nothing.
+func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, out io.Writer) (how string, ours bool) {
 	note := func(doing string, err error) {
 		if err != nil && !hasStatus(err, http.StatusConflict) && !hasStatus(err, http.StatusNotFound) {
 			fmt.Fprintf(out, "\n[rota: %s: %v]\n", doing, err)
 		}
 	}
-	note("rename container", e.engine.rename(ctx, c.ID, c.Name+endedSuffix))
+	err := e.engine.rename(ctx, c.Name, c.Name+endedSuffix)
+	if hasStatus(err, http.StatusNotFound) {
+		return ", and its container went on in a later attempt or was removed", false
+	}
+	note("rename container", err)
 	note("send SIGTERM", e.engine.kill(ctx, c.ID, "SIGTERM"))
 
 	grace, cancel := context.WithTimeout(ctx, req.Spec.KillGrace.Std())
@@ -85,7 +90,7 @@ func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, ou
 	defer inHurry(req.Hurry, func() { close(hurried); cancel() })()
 	w := &watch{engine: e.engine, id: c.ID, causeKnown: true}
 	if _, err := w.end(grace); err == nil || hasStatus(err, http.StatusNotFound) {
-		return ", ended by SIGTERM"
+		return ", ended by SIGTERM", true
 	}
 	for {
 		note("send SIGKILL", e.engine.kill(ctx, c.ID, "SIGKILL"))
@@ -98,9 +103,9 @@ func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, ou
 	}
 	select {
 	case <-hurried:
-		return ", killed by SIGKILL before others may repeat it"
+		return ", killed by SIGKILL before others may repeat it", true
 	default:
-		return fmt.Sprintf(", killed by SIGKILL after %v of grace", req.Spec.KillGrace)
+		return fmt.Sprintf(", killed by SIGKILL after %v of grace", req.Spec.KillGrace), true
 	}
 }
 

@@ -87,5 +87,5 @@ func needed(run *job.Run, attempt int, now time.Time) bool {
 	case run.Attempt == attempt:
 		return true
 	}
-	return lost(run, attempt) && now.Sub(run.Started) < takeOver
+	return lost(run, attempt) && now.Sub(run.Began()) < takeOver // the clock of the other worker may be wrong
 }

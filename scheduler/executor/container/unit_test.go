@@ -28,6 +28,11 @@ func TestNamesOfContainers(t *testing.T) {
 func TestNeeded(t *testing.T) {
 	now := time.Date(2026, 11, 25, 2, 30, 0, 0, time.UTC)
 	ended := func(state job.State) []job.Attempt { return []job.Attempt{{Number: 1, State: state}} }
+	// after returns a run whose second attempt began some time ago. The clock of its worker is ahead.
+	after := func(ago, ahead time.Duration) job.Run {
+		at := now.Add(-ago)
+		return job.Run{State: job.Running, Attempt: 2, Armed: at, Started: at.Add(ahead), Attempts: ended(job.Lost)}
+	}
 	for name, c := range map[string]struct {
 		run  job.Run
 		want bool
@@ -37,8 +42,10 @@ func TestNeeded(t *testing.T) {
 		"its worker was lost":       {job.Run{State: job.Pending, Attempt: 1, Attempts: ended(job.Lost)}, true},
 		"the next one is armed":     {job.Run{State: job.Armed, Attempt: 1, Attempts: ended(job.Lost)}, true},
 		"it failed, and waits":      {job.Run{State: job.Pending, Attempt: 1, Attempts: ended(job.Failed)}, false},
-		"the next one just began":   {job.Run{State: job.Running, Attempt: 2, Started: now.Add(-time.Second), Attempts: ended(job.Lost)}, true},
-		"the next one is elsewhere": {job.Run{State: job.Running, Attempt: 2, Started: now.Add(-time.Minute), Attempts: ended(job.Lost)}, false},
+		"the next one just began":   {after(time.Second, 0), true},
+		"the next one is elsewhere": {after(time.Minute, 0), false},
+		"the other clock is ahead":  {after(time.Minute, time.Hour), false},
+		"the other clock is behind": {after(time.Second, -time.Hour), true},
 	} {
 		if got := needed(&c.run, 1, now); got != c.want {
 			t.Errorf("%s: got %v", name, got)

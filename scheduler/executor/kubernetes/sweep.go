@@ -124,5 +124,5 @@ func (e *Executor) needed(ctx context.Context, j *batchJob, records Records) (bo
 		return true, err
 	}
 	own := j.Metadata.Labels[runLabel] == run.PodHash()
-	return !own || !run.State.Terminal() || e.now().Sub(run.Finished) < sweepGrace, nil
+	return !own || !run.State.Terminal() || e.now().Sub(run.Ended()) < sweepGrace, nil
 }
