@@ -171,12 +171,13 @@ func prepareLimit(s *site, r *http.Request, f *form) error {
 		Example: "10/s",
 	}
 	f.Facts = []string{"The limit applies to all runs of the jobs that name it, in the whole cluster."}
+	revision := int64(0) // there is no limit of this name yet
 	if given := r.URL.Query().Get("name"); given != "" {
 		v, err := limitOf(s, r, given)
 		if err != nil {
 			return err
 		}
-		f.Title, name.Value, name.Kind = "Edit limit "+given, given, "hidden"
+		f.Title, name.Value, name.Kind, revision = "Edit limit "+given, given, "hidden", v.Revision
 		if v.Spec.Concurrent > 0 {
 			concurrent.Value = strconv.Itoa(v.Spec.Concurrent)
 		}
@@ -184,7 +185,7 @@ func prepareLimit(s *site, r *http.Request, f *form) error {
 			rate.Value = string(text)
 		}
 	}
-	f.Fields = []field{name, concurrent, rate}
+	f.Fields = []field{name, concurrent, rate, {Name: "revision", Kind: "hidden", Value: strconv.FormatInt(revision, 10)}}
 	return nil
 }
 
@@ -205,8 +206,8 @@ func performLimit(s *site, r *http.Request, f *form) (string, error) {
 	var spec job.LimitSpec
 	var err error
 	if text := strings.TrimSpace(f.value("runs")); text != "" {
-		if spec.Concurrent, err = strconv.Atoi(text); err != nil {
-			return "", &api.Problem{Fields: []api.FieldError{{Field: "runs", Message: "Write a number."}}}
+		if spec.Concurrent, err = strconv.Atoi(text); err != nil || spec.Concurrent < 1 {
+			return "", &api.Problem{Fields: []api.FieldError{{Field: "runs", Message: "Write a number from 1 on."}}}
 		}
 	}
 	if text := strings.TrimSpace(f.value("rate")); text != "" {
@@ -218,7 +219,18 @@ func performLimit(s *site, r *http.Request, f *form) (string, error) {
 	if err := job.CheckName(name); err != nil {
 		return "", &api.Problem{Fields: []api.FieldError{{Field: "name", Message: err.Error()}}}
 	}
-	return "/limits?done=saved", s.ops.Do(r, http.MethodPut, "/v1/limits/"+name, nil, spec, nil)
+	isNew, header := f.value("revision") == "0", http.Header{"If-Match": {`"` + f.value("revision") + `"`}}
+	if isNew {
+		header = http.Header{"If-None-Match": {"*"}}
+	}
+	err = s.ops.Do(r, http.MethodPut, "/v1/limits/"+name, header, spec, nil)
+	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status == http.StatusPreconditionFailed {
+		problem.Detail = "Somebody else has changed the limit meanwhile. Open the form again."
+		if isNew {
+			problem.Fields = []api.FieldError{{Field: "name", Message: "There is a limit of this name already."}}
+		}
+	}
+	return "/limits?done=saved", err
 }
 
 func prepareDeleteLimit(s *site, r *http.Request, f *form) error {

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,5 +83,35 @@ func TestAFormThatIsSentTwiceMakesOneRun(t *testing.T) {
 	}
 	if len(keys) != 4 || keys[0] == "" || keys[0] != keys[1] || keys[2] != keys[3] || keys[0] == keys[2] {
 		t.Errorf("got the keys %q, want one for each form", keys)
+	}
+}
+
+// TestALimitIsNotOverwritten proves that a form replaces only the limit that it has shown.
+func TestALimitIsNotOverwritten(t *testing.T) {
+	ops := &writes{}
+	page := New(ops, Config{})
+	made := open(t, page, "/do/limit")
+	made.Set("name", "database")
+	made.Set("runs", "3")
+	edited := open(t, page, "/do/limit?name=database")
+	edited.Set("runs", "3")
+	send(t, page, "/do/limit", made)
+	send(t, page, "/do/limit", edited)
+	want := []http.Header{{"If-None-Match": {"*"}}, {"If-Match": {`"7"`}}}
+	if !slices.EqualFunc(ops.headers, want, func(a, b http.Header) bool {
+		return a.Get("If-None-Match") == b.Get("If-None-Match") && a.Get("If-Match") == b.Get("If-Match")
+	}) {
+		t.Errorf("got %v, want %v", ops.headers, want)
+	}
+	ops.refused = http.StatusPreconditionFailed
+	if w := send(t, page, "/do/limit", made); !strings.Contains(w.Body.String(), "There is a limit of this name already.") {
+		t.Errorf("got %d, %s", w.Code, w.Body)
+	}
+	if w := send(t, page, "/do/limit", edited); !strings.Contains(w.Body.String(), "Somebody else has changed the limit") {
+		t.Errorf("got %d, %s", w.Code, w.Body)
+	}
+	edited.Set("runs", "0")
+	if w := send(t, page, "/do/limit", edited); !strings.Contains(w.Body.String(), "Write a number from 1 on.") {
+		t.Errorf("0 runs at a time: got %d, %s", w.Code, w.Body)
 	}
 }
