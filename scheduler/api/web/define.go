@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -82,23 +83,27 @@ func performEdit(s *site, r *http.Request, f *form) (string, error) {
 const maxKeys = 2000
 
 // specOf reads the definition of one job. It may have the form of a job file with one job.
-func specOf(text string) (map[string]any, error) {
+func specOf(text string) (map[string]exact, error) {
 	var doc yaml.Node
-	var spec map[string]any
 	err := yaml.Unmarshal([]byte(text), &doc)
 	if n := countKeys(&doc); err == nil && n > maxKeys {
 		return nil, fmt.Errorf("this has %d keys: a job has at most %d here", n, maxKeys)
 	}
+	var rough map[string]any // to bound the size of spec: aliases make a short text large
+	if err == nil {
+		err = doc.Decode(&rough)
+	}
+	if room := api.MaxBody; err == nil && !fits(rough, &room) {
+		return nil, fmt.Errorf("this is larger than %d bytes", api.MaxBody)
+	}
+	var spec map[string]exact
 	if err == nil {
 		err = doc.Decode(&spec)
-	}
-	if room := api.MaxBody; err == nil && !fits(spec, &room) {
-		return nil, fmt.Errorf("this is larger than %d bytes", api.MaxBody)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("this is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	jobs, ok := spec["jobs"].(map[string]any)
+	jobs, ok := spec["jobs"].value.(map[string]exact)
 	switch {
 	case !ok:
 		return spec, nil
@@ -106,12 +111,42 @@ func specOf(text string) (map[string]any, error) {
 		return nil, fmt.Errorf("this has %d jobs: write one job", len(jobs))
 	}
 	for _, v := range jobs {
-		if spec, ok = v.(map[string]any); !ok {
+		if spec, ok = v.value.(map[string]exact); !ok {
 			return nil, errors.New("the job has no keys")
 		}
 	}
 	return spec, nil
 }
+
+// exact is a value of a definition, as a job file has it: 1.10 keeps its zero. A number that JSON lacks, such as 0755, is a text.
+type exact struct{ value any }
+
+// UnmarshalYAML reads a node.
+func (e *exact) UnmarshalYAML(n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.MappingNode:
+		var keys map[string]exact
+		err := n.Decode(&keys)
+		e.value = keys
+		return err
+	case yaml.SequenceNode:
+		var items []exact
+		err := n.Decode(&items)
+		e.value = items
+		return err
+	}
+	e.value = n.Value
+	switch n.ShortTag() {
+	case "!!int", "!!float", "!!bool", "!!null":
+		if json.Valid([]byte(n.Value)) {
+			e.value = json.RawMessage(n.Value)
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes the value.
+func (e exact) MarshalJSON() ([]byte, error) { return json.Marshal(e.value) }
 
 // fits takes the size of a value from room, in bytes, and reports whether the room is enough. Aliases make a short text large.
 func fits(value any, room *int) bool {
