@@ -43,8 +43,12 @@ func documents(src *source, c *collector) []*yaml.Node {
 	}
 }
 
+// version12 matches the directive of YAML 1.2 at the beginning of a file. The library reads YAML 1.2, but knows only that of 1.1.
+var version12 = regexp.MustCompile(`\A((?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML[ \t]+1\.)2\b`)
+
 // parse returns the documents before the first mistake, and that mistake.
 func parse(text []byte) ([]*yaml.Node, error) {
+	text = version12.ReplaceAll(text, []byte("${1}1"))
 	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxDepth))))
 	if err != nil {
 		return nil, err
@@ -98,6 +102,8 @@ func syntaxHint(src *source, line int, msg string) string {
 	switch {
 	case unitSection.MatchString(lines[0]):
 		return "for a unit of systemd, use `rota import systemd FILE`"
+	case strings.HasPrefix(lines[0], "%") && !strings.Contains(string(src.text), "\n---"):
+		return "write a line --- after the lines that begin with %"
 	case strings.Contains(msg, "mapping values are not allowed") && noSpace.MatchString(before):
 		return "a space is missing after the colon of the line before"
 	case strings.Contains(text[:len(text)-len(strings.TrimLeft(text, " \t"))], "\t"):
@@ -112,6 +118,8 @@ func syntaxHint(src *source, line int, msg string) string {
 		return "the closing } or a comma is missing; quote values that contain { } [ ] or ,"
 	case strings.Contains(msg, "unknown anchor"):
 		return "a value that begins with * needs quotes"
+	case strings.Contains(msg, "incompatible YAML"):
+		return "write %YAML 1.2, or remove the line"
 	case strings.Contains(msg, "max depth"):
 		return fmt.Sprintf("at most %d levels are allowed", maxDepth)
 	case strings.Contains(msg, "did not find expected key"), strings.Contains(msg, "did not find expected <document start>"),

@@ -107,6 +107,9 @@ func hasMask(s *job.Spec) bool {
 	for _, n := range s.Notify {
 		values = append(values, n.URL)
 	}
+	if s.Ping != nil {
+		values = append(values, s.Ping.URL)
+	}
 	return slices.Contains(values, api.Mask)
 }
 

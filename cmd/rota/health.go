@@ -123,7 +123,9 @@ func probe(ctx context.Context, credentials *tls.Config, server, path string, ti
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: credentials}
-	prober := &http.Client{Transport: transport}
+	prober := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // it leads to another program, such as the login page of a proxy
+	}}
 	base := server
 	if socket, ok := strings.CutPrefix(server, "unix://"); ok {
 		base = "http://localhost"
@@ -148,6 +150,9 @@ func probe(ctx context.Context, credentials *tls.Config, server, path string, ti
 		return v
 	}
 	v.Healthy, v.Text = res.StatusCode == http.StatusOK, strings.TrimSpace(string(text))
+	if where := res.Header.Get("Location"); where != "" && !v.Healthy {
+		v.Text = fmt.Sprintf("answered %s, which leads to %s: is it the right address?", res.Status, where)
+	}
 	return v
 }
 

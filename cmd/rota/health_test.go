@@ -39,6 +39,8 @@ func TestHealth(t *testing.T) {
 		_, _ = io.WriteString(w, "ok\n")
 	}))
 	t.Cleanup(late.Close)
+	proxy := httptest.NewServer(http.RedirectHandler(server.URL+"/livez", http.StatusFound))
+	t.Cleanup(proxy.Close)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 
@@ -52,6 +54,7 @@ func TestHealth(t *testing.T) {
 		{"a process that answers is alive", []string{"--server", server.URL}, exitOK, "ok\n", ""},
 		{"a process that is not ready says why", []string{"--server", server.URL, "--ready"}, exitFailed, "", "etcd does not answer"},
 		{"nobody is not alive", []string{"--server", gone.URL}, exitFailed, "", "refused"},
+		{"a proxy that leads elsewhere is no answer", []string{"--server", proxy.URL, "--ready"}, exitFailed, "", "302 Found, which leads to"},
 		{"of several all have to be", []string{"--server", server.URL + "," + gone.URL}, exitFailed, "ok\n", "refused"},
 		{"a socket leads to its process", []string{"--server", "unix://" + socket}, exitOK, "ok\n", ""},
 		{"a process may become ready later", []string{"--server", late.URL, "--ready", "--wait", "1m"}, exitOK, "ok\n", ""},

@@ -21,7 +21,6 @@ func newImportCommand(c *cli) *cobra.Command {
 a job file cannot say is reported on stderr with its place, and the exit code is 1. Notes alone leave it at 0.`,
 		Example: `  rota import crontab --system /etc/crontab > jobs.yaml
   kubectl get cronjobs -o yaml | rota import cronjob - > jobs.yaml`,
-		Args: takes(),
 	}
 	var system bool
 	var zone string
@@ -33,12 +32,11 @@ a job file cannot say is reported on stderr with its place, and the exit code is
 	for _, sub := range []*cobra.Command{crontab, systemd} {
 		sub.Flags().StringVar(&zone, "timezone", localZone(), "time `zone` of the machine that the files are from")
 	}
-	cmd.AddCommand(crontab, systemd,
+	return group(cmd, crontab, systemd,
 		c.importCommand(importer.KindCronJob, "Translate CronJobs of Kubernetes",
 			"  kubectl get cronjobs -o yaml | rota import cronjob -", &system, &zone),
 		c.importCommand(importer.KindDkron, "Translate jobs of dkron",
 			"  curl -s http://dkron:8080/v1/jobs | rota import dkron -", &system, &zone))
-	return cmd
 }
 
 // importCommand returns a command that translates files of one kind.

@@ -21,10 +21,8 @@ func newPKICommand(c *cli) *cobra.Command {
 for servers and for clients. The commands call no cluster.`,
 		Example: `  rota pki init --cluster prod --dir pki
   rota pki issue q1 --role replica --host q1.internal --dir pki`,
-		Args: takes(),
 	}
-	cmd.AddCommand(newPKIInitCommand(c), newPKIIssueCommand(c), newPKIKubernetesCommand(c))
-	return cmd
+	return group(cmd, newPKIInitCommand(c), newPKIIssueCommand(c), newPKIKubernetesCommand(c))
 }
 
 func newPKIInitCommand(c *cli) *cobra.Command {

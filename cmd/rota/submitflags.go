@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,7 +26,7 @@ type submitFlags struct {
 func (f *submitFlags) add(c *cli, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var(&givenFlag{&f.key, "a key"}, "key", "idempotency key: a second request with the same key returns the first run")
-	flags.StringVar(&f.payload, "payload", "", "JSON for the run, @FILE to read it from a file, @- from stdin")
+	flags.Var(&givenFlag{&f.payload, "JSON"}, "payload", "JSON for the run, @FILE to read it from a file, @- from stdin")
 	flags.StringArrayVar(&f.params, "param", nil, "NAME=VALUE of a parameter that the job declares; may be repeated")
 	if err := cmd.RegisterFlagCompletionFunc("param", c.completeParams); err != nil {
 		panic(err) // the flag exists: it was just added
@@ -95,7 +96,8 @@ func paramCompletions(params map[string]job.Param, prefix string) (list []cobra.
 }
 
 // givenFlag is a flag that refuses an empty value, which usually comes from an unset variable in a script. With an empty key,
-// each submission would create another run. With an empty time, the run would start at once.
+// each submission would create another run. With an empty time, the run would start at once. With an empty payload, it would have
+// that of its job.
 type givenFlag struct {
 	text *string
 	want string // the kind of value that is expected
@@ -136,8 +138,10 @@ func (c *cli) payload(flag string) (json.RawMessage, error) {
 		}
 	}
 	switch {
-	case len(text) == 0:
+	case flag == "":
 		return nil, nil
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, usageError{fmt.Sprintf("--payload %s is empty", flag), "leave the flag out to use the payload of the job"}
 	case len(text) > api.MaxPayload:
 		return nil, usagef("--payload has more than %d bytes", api.MaxPayload)
 	case !json.Valid(text):

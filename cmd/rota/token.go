@@ -56,6 +56,9 @@ auth.file, without the secret.`,
 			if !slices.Contains(auth.Roles(), t.Role) {
 				return usagef("--role %q: use one of %s", role, roleNames())
 			}
+			if len(jobs) == 0 && (cmd.Flags().Changed("jobs") || cmd.Flags().Changed("scope")) {
+				return usagef("--jobs is empty: give patterns, or leave the flag out for the whole cluster")
+			}
 			for _, pattern := range jobs {
 				if _, err := path.Match(pattern, ""); err != nil {
 					return usagef("--jobs %q is no pattern of job names", pattern)
@@ -91,7 +94,7 @@ auth.file, without the secret.`,
 	cmd.Flags().StringSliceVar(&jobs, "jobs", nil, "`patterns` of the jobs that the role is for (default: the whole cluster)")
 	cmd.Flags().StringSliceVar(&jobs, "scope", nil, "the same as --jobs")
 	cmd.Flags().StringVar(&to, "for", "", "the same as PRINCIPAL")
-	cmd.Flags().StringVar(&expires, "expires", "", "how long the token is valid, such as 90d (default: without end)")
+	cmd.Flags().Var(&givenFlag{&expires, "a time span"}, "expires", "how long the token is valid, such as 90d (default: without end)")
 	cmd.Flags().StringVar(&note, "note", "", "what the token is for")
 	cmd.Flags().BoolVar(&offline, "offline", false, "print an entry for auth.file, and call no cluster")
 	_ = cmd.MarkFlagRequired("role") // the flag exists

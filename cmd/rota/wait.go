@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -154,7 +155,7 @@ func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bo
 			return r, unfinished(ctx, name, &last.Run)
 		case err == nil:
 			last, unreachable = r, time.Time{}
-		case !errors.Is(err, api.ErrUnavailable):
+		case !passes(err):
 			return r, err
 		case unreachable.IsZero():
 			unreachable = c.now()
@@ -181,6 +182,13 @@ func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bo
 		}
 		pause = min(2*pause, maxPoll)
 	}
+}
+
+// passes reports whether an error is over soon and says nothing about what the command asks for: no replica answers, or it gets too
+// many requests of this client.
+func passes(err error) bool {
+	answer, ok := errors.AsType[*client.Error](err)
+	return errors.Is(err, api.ErrUnavailable) || ok && answer.Status == http.StatusTooManyRequests
 }
 
 // unfinished returns the error for a wait that ended before the run ended.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -58,7 +57,7 @@ func (c *cli) workflowOf(ctx context.Context, cl *client.Client, r *api.RunView)
 	began := c.now()
 	for {
 		v, err := cl.Workflow(ctx, r.Job, r.ID)
-		if !errors.Is(err, api.ErrUnavailable) || c.now().Sub(began) > maxOutage || sleep(ctx, maxPoll) != nil {
+		if !passes(err) || c.now().Sub(began) > maxOutage || sleep(ctx, maxPoll) != nil {
 			return v, err
 		}
 	}

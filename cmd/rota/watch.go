@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
 )
@@ -142,7 +140,7 @@ func (c *cli) poll(ctx context.Context, look func() error) error {
 		case ctx.Err() != nil:
 		case err == nil:
 			unreachable = time.Time{}
-		case !errors.Is(err, api.ErrUnavailable):
+		case !passes(err):
 			return err
 		case unreachable.IsZero():
 			unreachable = c.now()

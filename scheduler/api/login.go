@@ -35,6 +35,7 @@ type loginView struct {
 	Problem string // why the last try failed; empty if there was none
 	Style   template.CSS
 	OpenID  string // path at which the browser signs in by the OpenID provider; empty if there is none
+	Form    bool   // the browser has sent a form, which it can send again; so the sign-in opens another tab
 }
 
 // loginPolicy allows the login page its own style and to send its form, and forbids the rest.
@@ -67,12 +68,18 @@ func (s *Server) signedIn(page http.Handler) http.Handler {
 		case r.Method == http.MethodGet || r.Method == http.MethodHead:
 			w.Header().Set("Cache-Control", "no-store")
 			http.Redirect(w, r, loginPath+"?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+		case strings.Contains(r.Header.Get("Accept"), "text/html"):
+			s.showLogin(w, http.StatusUnauthorized, loginView{Next: "/", Form: true, Problem: sendAgain})
 		default:
 			w.Header().Set("WWW-Authenticate", challenge)
 			writeProblem(w, http.StatusUnauthorized, "sign in at "+loginPath)
 		}
 	})
 }
+
+// sendAgain says how a person keeps what was typed into a form whose session has ended.
+const sendAgain = "Your session has ended, and nothing was changed. Sign in: this opens another tab. " +
+	"Then come back, and reload this tab: the browser sends your form again."
 
 // login shows the form, or signs the browser in by a code.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {

@@ -264,12 +264,13 @@ func prepareRetry(s *site, r *http.Request, f *form) error {
 			"It starts now.",
 		"The old run does not change: " + looks[string(v.State)].words + ".",
 	}
+	f.Fields = []field{{Name: "key", Kind: "hidden", Value: newKey()}}
 	return nil
 }
 
 func performRetry(s *site, r *http.Request, f *form) (string, error) {
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry", nil, nil, &made)
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry", http.Header{"Idempotency-Key": {f.value("key")}}, nil, &made)
 	return runLink(made.Ref) + "?done=retried", err
 }
 

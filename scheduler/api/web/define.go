@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -82,23 +83,27 @@ func performEdit(s *site, r *http.Request, f *form) (string, error) {
 const maxKeys = 2000
 
 // specOf reads the definition of one job. It may have the form of a job file with one job.
-func specOf(text string) (map[string]any, error) {
+func specOf(text string) (map[string]exact, error) {
 	var doc yaml.Node
-	var spec map[string]any
 	err := yaml.Unmarshal([]byte(text), &doc)
 	if n := countKeys(&doc); err == nil && n > maxKeys {
 		return nil, fmt.Errorf("this has %d keys: a job has at most %d here", n, maxKeys)
 	}
+	var rough map[string]any // to bound the size of spec: aliases make a short text large
+	if err == nil {
+		err = doc.Decode(&rough)
+	}
+	if room := api.MaxBody; err == nil && !fits(rough, &room) {
+		return nil, fmt.Errorf("this is larger than %d bytes", api.MaxBody)
+	}
+	var spec map[string]exact
 	if err == nil {
 		err = doc.Decode(&spec)
-	}
-	if room := api.MaxBody; err == nil && !fits(spec, &room) {
-		return nil, fmt.Errorf("this is larger than %d bytes", api.MaxBody)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("this is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	jobs, ok := spec["jobs"].(map[string]any)
+	jobs, ok := spec["jobs"].value.(map[string]exact)
 	switch {
 	case !ok:
 		return spec, nil
@@ -106,12 +111,42 @@ func specOf(text string) (map[string]any, error) {
 		return nil, fmt.Errorf("this has %d jobs: write one job", len(jobs))
 	}
 	for _, v := range jobs {
-		if spec, ok = v.(map[string]any); !ok {
+		if spec, ok = v.value.(map[string]exact); !ok {
 			return nil, errors.New("the job has no keys")
 		}
 	}
 	return spec, nil
 }
+
+// exact is a value of a definition, as a job file has it: 1.10 keeps its zero. A number that JSON lacks, such as 0755, is a text.
+type exact struct{ value any }
+
+// UnmarshalYAML reads a node.
+func (e *exact) UnmarshalYAML(n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.MappingNode:
+		var keys map[string]exact
+		err := n.Decode(&keys)
+		e.value = keys
+		return err
+	case yaml.SequenceNode:
+		var items []exact
+		err := n.Decode(&items)
+		e.value = items
+		return err
+	}
+	e.value = n.Value
+	switch n.ShortTag() {
+	case "!!int", "!!float", "!!bool", "!!null":
+		if json.Valid([]byte(n.Value)) {
+			e.value = json.RawMessage(n.Value)
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes the value.
+func (e exact) MarshalJSON() ([]byte, error) { return json.Marshal(e.value) }
 
 // fits takes the size of a value from room, in bytes, and reports whether the room is enough. Aliases make a short text large.
 func fits(value any, room *int) bool {
@@ -171,12 +206,13 @@ func prepareLimit(s *site, r *http.Request, f *form) error {
 		Example: "10/s",
 	}
 	f.Facts = []string{"The limit applies to all runs of the jobs that name it, in the whole cluster."}
+	revision := int64(0) // there is no limit of this name yet
 	if given := r.URL.Query().Get("name"); given != "" {
 		v, err := limitOf(s, r, given)
 		if err != nil {
 			return err
 		}
-		f.Title, name.Value, name.Kind = "Edit limit "+given, given, "hidden"
+		f.Title, name.Value, name.Kind, revision = "Edit limit "+given, given, "hidden", v.Revision
 		if v.Spec.Concurrent > 0 {
 			concurrent.Value = strconv.Itoa(v.Spec.Concurrent)
 		}
@@ -184,7 +220,7 @@ func prepareLimit(s *site, r *http.Request, f *form) error {
 			rate.Value = string(text)
 		}
 	}
-	f.Fields = []field{name, concurrent, rate}
+	f.Fields = []field{name, concurrent, rate, {Name: "revision", Kind: "hidden", Value: strconv.FormatInt(revision, 10)}}
 	return nil
 }
 
@@ -205,8 +241,8 @@ func performLimit(s *site, r *http.Request, f *form) (string, error) {
 	var spec job.LimitSpec
 	var err error
 	if text := strings.TrimSpace(f.value("runs")); text != "" {
-		if spec.Concurrent, err = strconv.Atoi(text); err != nil {
-			return "", &api.Problem{Fields: []api.FieldError{{Field: "runs", Message: "Write a number."}}}
+		if spec.Concurrent, err = strconv.Atoi(text); err != nil || spec.Concurrent < 1 {
+			return "", &api.Problem{Fields: []api.FieldError{{Field: "runs", Message: "Write a number from 1 on."}}}
 		}
 	}
 	if text := strings.TrimSpace(f.value("rate")); text != "" {
@@ -218,7 +254,18 @@ func performLimit(s *site, r *http.Request, f *form) (string, error) {
 	if err := job.CheckName(name); err != nil {
 		return "", &api.Problem{Fields: []api.FieldError{{Field: "name", Message: err.Error()}}}
 	}
-	return "/limits?done=saved", s.ops.Do(r, http.MethodPut, "/v1/limits/"+name, nil, spec, nil)
+	isNew, header := f.value("revision") == "0", http.Header{"If-Match": {`"` + f.value("revision") + `"`}}
+	if isNew {
+		header = http.Header{"If-None-Match": {"*"}}
+	}
+	err = s.ops.Do(r, http.MethodPut, "/v1/limits/"+name, header, spec, nil)
+	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status == http.StatusPreconditionFailed {
+		problem.Detail = "Somebody else has changed the limit meanwhile. Open the form again."
+		if isNew {
+			problem.Fields = []api.FieldError{{Field: "name", Message: "There is a limit of this name already."}}
+		}
+	}
+	return "/limits?done=saved", err
 }
 
 func prepareDeleteLimit(s *site, r *http.Request, f *form) error {

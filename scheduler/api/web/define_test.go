@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -38,10 +39,33 @@ func TestHostileDefinitionsAreReadInTime(t *testing.T) {
 			}
 		})
 	}
-	if spec, err := specOf("jobs: {a: &a {shell: 'true'}}"); err != nil || spec["shell"] != "true" {
+	if spec, err := specOf("jobs: {a: &a {shell: 'true'}}"); err != nil || spec["shell"].value != "true" {
 		t.Errorf("a job file with one job: got %v, %v", spec, err)
 	}
 	if spec, err := specOf(""); err != nil || len(spec) != 0 {
 		t.Errorf("no text: got %v, %v", spec, err)
+	}
+}
+
+// The form takes the same text as a job file, so it must not change a value: the version 1.10 is not 1.1.
+func TestADefinitionKeepsItsDigits(t *testing.T) {
+	spec, err := specOf(`
+env: &env {VERSION: 1.10, MODE: 0755, BIG: 12345678901234567890123, DAY: 2026-12-25, ON: yes}
+payload: {amount: 10.00, none: ~, list: [1e3, "1.0", true]}
+http: {headers: {<<: *env, X: 0x1F}}
+exclude: [2026-12-25]
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := `"BIG":12345678901234567890123,"DAY":"2026-12-25","MODE":"0755","ON":"yes","VERSION":1.10`
+	want := `{"env":{` + env + `},"exclude":["2026-12-25"],"http":{"headers":{` + env + `,"X":"0x1F"}},` +
+		`"payload":{"amount":10.00,"list":[1e3,"1.0",true],"none":null}}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -58,6 +58,7 @@ func LookupUser(text string) (*User, error) {
 	if err != nil {
 		return nil, fmt.Errorf("this machine has no group %s; write a name of /etc/group, or a number", group)
 	}
+	u.groups = slices.DeleteFunc(u.groups, func(g uint32) bool { return int(g) == u.GID }) // the primary group, which is replaced
 	u.GID = int(gid)
 	return u, nil
 }

@@ -165,6 +165,16 @@ func TestLookupUser(t *testing.T) {
 	}
 }
 
+// TestAGroupReplacesThatOfTheUser proves that programs lose the group that is replaced, with the files that it may read.
+func TestAGroupReplacesThatOfTheUser(t *testing.T) {
+	e, outputs := as(t, "nobody:1")
+	var out lockedBuffer
+	if e.Execute(t.Context(), request(t, shell("id -G"), &out)); out.String() != "1\n" {
+		t.Errorf("got the groups %q, want 1 alone", out.String())
+	}
+	leftOutputs(t, outputs)
+}
+
 // TestTheUserOfTheWorkerNeedsNoRight names the user that the worker has anyway.
 func TestTheUserOfTheWorkerNeedsNoRight(t *testing.T) {
 	u, err := command.LookupUser(strconv.Itoa(syscall.Geteuid()) + ":" + strconv.Itoa(syscall.Getegid()))

@@ -206,6 +206,9 @@ func (f *Files) poll(ctx context.Context, forced bool) bool {
 	}
 	if f.settle(ctx, f.unstable) {
 		f.read()
+		if f.unstable && f.settle(ctx, true) { // they changed during the read, and nothing reports that again
+			f.read()
+		}
 	}
 	return true
 }
