@@ -137,10 +137,12 @@ func (e *exact) UnmarshalYAML(n *yaml.Node) error {
 	}
 	e.value = n.Value
 	switch n.ShortTag() {
-	case "!!int", "!!float", "!!bool", "!!null":
+	case "!!int", "!!float":
 		if json.Valid([]byte(n.Value)) {
 			e.value = json.RawMessage(n.Value)
 		}
+	case "!!bool", "!!null": // True and ~ are such values too
+		return n.Decode(&e.value)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func TestHostileDefinitionsAreReadInTime(t *testing.T) {
 func TestADefinitionKeepsItsDigits(t *testing.T) {
 	spec, err := specOf(`
 env: &env {VERSION: 1.10, MODE: 0755, BIG: 12345678901234567890123, DAY: 2026-12-25, ON: yes}
-payload: {amount: 10.00, none: ~, list: [1e3, "1.0", true]}
+payload: {amount: 10.00, none: ~, list: [1e3, "1.0", true, True]}
 http: {headers: {<<: *env, X: 0x1F}}
 exclude: [2026-12-25]
 `)
@@ -64,7 +64,7 @@ exclude: [2026-12-25]
 	}
 	env := `"BIG":12345678901234567890123,"DAY":"2026-12-25","MODE":"0755","ON":"yes","VERSION":1.10`
 	want := `{"env":{` + env + `},"exclude":["2026-12-25"],"http":{"headers":{` + env + `,"X":"0x1F"}},` +
-		`"payload":{"amount":10.00,"list":[1e3,"1.0",true],"none":null}}`
+		`"payload":{"amount":10.00,"list":[1e3,"1.0",true,true],"none":null}}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
