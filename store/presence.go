@@ -18,9 +18,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// restoreWithin is how long a presence is being restored before it is lost. It is less than planner.DefaultRestoreGrace, so that a
-// worker whose presence could not be restored has ended its attempts when the leader repeats them.
-const restoreWithin = 700 * time.Millisecond
+// restoreWithin is how long a presence is being restored before it is lost. Then the attempts of a worker have executor.HurryGrace.
+// Both together are less than planner.DefaultRestoreGrace, so these attempts have ended when the leader repeats them.
+const restoreWithin = 400 * time.Millisecond
 
 // Presence shows that a worker or a replica is alive: a record on a lease that is renewed until Close. The presence is
 // lost when the lease may have expired, when etcd's majority stops answering other requests, or when another client

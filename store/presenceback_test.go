@@ -7,7 +7,9 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/planner"
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
@@ -67,6 +69,13 @@ func revisionOf(t *testing.T, c *clientv3.Client, key string) int64 {
 		t.Fatalf("read %s: %d records, %v", key, len(resp.Kvs), err)
 	}
 	return resp.Kvs[0].ModRevision
+}
+
+// TestAttemptsEndBeforeTheyAreRepeated adds up how long the attempts of a worker whose presence was removed can go on.
+func TestAttemptsEndBeforeTheyAreRepeated(t *testing.T) {
+	if most := restoreWithin + executor.HurryGrace; most >= planner.DefaultRestoreGrace {
+		t.Errorf("attempts may go on for %v, and the leader repeats them after %v", most, planner.DefaultRestoreGrace)
+	}
 }
 
 // TestAPresenceThatCannotBePutBackIsLost refuses the lease, and then the record.
