@@ -224,7 +224,7 @@ func environment(environ []string) map[string]string {
 // otherVariables are the ROTA_… variables that are not settings. Some belong to commands. Others belong to jobs: a job may start
 // rota, so rota may inherit them.
 var otherVariables = append([]string{
-	"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CACERT", "ROTA_CERT", "ROTA_CERT_KEY", "ROTA_CONFIG",
+	"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CACERT", "ROTA_CERT", "ROTA_CERT_KEY", "ROTA_CONFIG", "ROTA_PAGER",
 }, ownVariables...)
 
 // secretPrefix begins the variables that jobs, notifiers and hooks may name by default.

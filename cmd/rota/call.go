@@ -33,7 +33,10 @@ func (c *cli) reading(do call) func(*cobra.Command, []string) error {
 
 // changing returns the RunE of a command that changes something. It waits for a server for at most changeTimeout.
 func (c *cli) changing(do call) func(*cobra.Command, []string) error {
-	return c.calling(changeTimeout, do)
+	return c.calling(changeTimeout, func(ctx context.Context, cl *client.Client, args []string) error {
+		c.altering = true
+		return do(ctx, cl, args)
+	})
 }
 
 func (c *cli) calling(timeout time.Duration, do call) func(*cobra.Command, []string) error {

@@ -32,6 +32,7 @@ type cli struct {
 	format    format
 	noColor   bool
 	pageable  bool // the command only reads, so a pager may show its text
+	altering  bool // the command changes something before it prints
 	watching  bool // the command goes on until a signal
 	drawing   bool // the command owns the whole screen, so a note would disturb it
 	rawOutput bool // control sequences of jobs reach the terminal

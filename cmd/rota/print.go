@@ -110,7 +110,11 @@ func (c *cli) writeData(to io.Writer, v any) error {
 			return usageError{msg: err.Error()}
 		}
 		if err := p.Print(to, b); err != nil {
-			return usageError{"print -o " + string(c.format) + ": " + err.Error(), "see the fields with -o json"}
+			wrong := usageError{"print -o " + string(c.format) + ": " + err.Error(), "see the fields with -o json"}
+			if c.altering { // a usage error would mean that nothing was done, and a script would do it again
+				return &codedError{code: exitFailed, err: fmt.Errorf("the cluster has done it, but the answer cannot be printed: %w", wrong)}
+			}
+			return wrong
 		}
 		return nil
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,7 +75,7 @@ func (u *User) fill(account *user.User) error {
 	if err := errors.Join(uidErr, gidErr); err != nil {
 		return fmt.Errorf("read numbers of user %s: %w", account.Username, err)
 	}
-	u.UID, u.GID, u.login, u.home = uid, gid, account.Username, account.HomeDir
+	u.UID, u.GID, u.login, u.home = uid, gid, account.Username, cmp.Or(account.HomeDir, u.home)
 	for _, id := range ids {
 		n, err := strconv.ParseUint(id, 10, 32)
 		if err != nil {
