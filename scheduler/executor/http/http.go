@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -117,6 +118,9 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 	if err != nil {
 		if refused, ok := errors.AsType[*dial.RefusedError](err); ok { // a retry would be refused too
 			return job.Outcome{State: job.Failed, Reason: refused.Error()}, true
+		}
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) { // this worker has no descriptor for a connection
+			return executor.NotBegun(errors.New("request: " + plain(err))), false
 		}
 		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}, false
 	}
