@@ -80,7 +80,7 @@ func (t *translation) cronJob(f *fields) {
 	if strings.HasPrefix(s.Schedule[0], "@every") {
 		t.note(spec.lineOf("schedule"), "@every: Kubernetes counts from the last run, rota from 1970-01-01T00:00:00Z")
 	}
-	t.robfigSchedule(spec.lineOf("schedule"), "Kubernetes", s.Schedule[0])
+	s.Schedule[0] = t.robfigSchedule(spec.lineOf("schedule"), "Kubernetes", s.Schedule[0])
 	switch spec.text("concurrencyPolicy") {
 	case "", "Allow":
 		s.Overlap = job.OverlapAllow

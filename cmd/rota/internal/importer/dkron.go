@@ -103,8 +103,7 @@ func (t *translation) dkronSchedule(f *fields, s *job.Spec) {
 	case word == "@minutely":
 		s.Schedule = []string{"* * * * *"}
 	default:
-		t.robfigSchedule(f.lineOf("schedule"), "dkron", text)
-		s.Schedule = []string{text}
+		s.Schedule = []string{t.robfigSchedule(f.lineOf("schedule"), "dkron", text)}
 	}
 }
 
