@@ -80,11 +80,7 @@ func (t *translation) cronJob(f *fields) {
 	if strings.HasPrefix(s.Schedule[0], "@every") {
 		t.note(spec.lineOf("schedule"), "@every: Kubernetes counts from the last run, rota from 1970-01-01T00:00:00Z")
 	}
-	if combinesDays(s.Schedule[0]) {
-		t.lost(spec.lineOf("schedule"),
-			"schedule %q: Kubernetes takes a day that matches either field of days, rota one that matches both",
-			s.Schedule[0])
-	}
+	s.Schedule[0] = t.robfigSchedule(spec.lineOf("schedule"), "Kubernetes", s.Schedule[0])
 	switch spec.text("concurrencyPolicy") {
 	case "", "Allow":
 		s.Overlap = job.OverlapAllow
@@ -107,18 +103,6 @@ func (t *translation) cronJob(f *fields) {
 	name := meta.text("name")
 	t.metadata(meta, &s)
 	t.add(f.line, name, onClockChanges(s, schedule.GapSkip, schedule.FoldBoth))
-}
-
-// combinesDays reports whether rota and Kubernetes interpret an expression differently. This is so if one of its two fields of
-// days begins with */, and the other field is not *.
-func combinesDays(expression string) bool {
-	fields := strings.Fields(expression)
-	if len(fields) != 5 {
-		return false
-	}
-	dom, dow := fields[2], fields[4]
-	stepped := func(f string) bool { return strings.HasPrefix(f, "*/") && f != "*/1" }
-	return dom != "*" && dow != "*" && (stepped(dom) || stepped(dow))
 }
 
 // metadata copies the labels, and the description of the job from the annotations.

@@ -103,7 +103,7 @@ func (t *translation) dkronSchedule(f *fields, s *job.Spec) {
 	case word == "@minutely":
 		s.Schedule = []string{"* * * * *"}
 	default:
-		s.Schedule = []string{text}
+		s.Schedule = []string{t.robfigSchedule(f.lineOf("schedule"), "dkron", text)}
 	}
 }
 
