@@ -29,7 +29,7 @@ func (s *Store) exactly(ctx context.Context, w *write) (*written, error) {
 			rev, err := s.appliedAt(ctx, w, since)
 			switch {
 			case err != nil:
-				return out, fmt.Errorf("outcome unknown: the record has changed since: %w", err)
+				return out, fmt.Errorf("%w: the record has changed since: %w", job.ErrOutcomeUnknown, err)
 			case rev != 0:
 				auditDone(ctx)
 				return &written{rev: rev}, nil

@@ -94,7 +94,7 @@ func (g *group) complete(b *batch, resp *pb.TxnResponse) {
 		case err == nil:
 			return out
 		case w.open:
-			return &written{err: fmt.Errorf("outcome unknown: %w", err)}
+			return &written{err: fmt.Errorf("%w: %w", job.ErrOutcomeUnknown, err)}
 		}
 		// Do not return job.ErrConflict: without records, it means that the records do not exist.
 		return &written{err: fmt.Errorf("refused, and the present records are unknown: %w", err)}
@@ -179,11 +179,11 @@ func (g *group) full(b *batch) {
 func (g *group) readWhenFull(w *write) *written {
 	full := job.ErrFull
 	if w.open {
-		full = fmt.Errorf("outcome unknown: %w", job.ErrFull)
+		full = fmt.Errorf("%w: %w", job.ErrOutcomeUnknown, job.ErrFull)
 	}
 	out, err := g.readProbes(w)
 	if err != nil {
-		return &written{err: fmt.Errorf("outcome unknown: %w", job.ErrFull)}
+		return &written{err: fmt.Errorf("%w: %w", job.ErrOutcomeUnknown, job.ErrFull)}
 	}
 	if out.err != nil {
 		out.err = full

@@ -119,7 +119,7 @@ func (g *group) do(ctx context.Context, w *write) (*written, error) {
 			return &written{}, fmt.Errorf("not sent: %w", context.Cause(ctx))
 		}
 		w.abandoned.Store(true)
-		return &written{}, fmt.Errorf("outcome unknown: %w", context.Cause(ctx))
+		return &written{}, fmt.Errorf("%w: %w", job.ErrOutcomeUnknown, context.Cause(ctx))
 	}
 }
 

@@ -68,7 +68,7 @@ func (t *tries) cancelOnResend(cancel context.CancelFunc) (stop func() bool) {
 }
 
 // errAbandoned is returned for a request whose callers have all given up.
-var errAbandoned = errors.New("outcome unknown: no caller waits for it any more")
+var errAbandoned = fmt.Errorf("%w: no caller waits for it any more", job.ErrOutcomeUnknown)
 
 // untilDefinite sends the same request until etcd answers or refuses it, or ctx ends. The error is etcd's refusal, or wraps the
 // cause of ctx.
@@ -84,7 +84,7 @@ func untilDefinite(ctx context.Context, open bool, t *tries, send func(ctx conte
 				return fmt.Errorf("not sent: %w", context.Cause(ctx))
 			}
 			//nolint:errorlint // callers must not match the deadline of a try
-			return fmt.Errorf("outcome unknown (%v): %w", last, context.Cause(ctx))
+			return fmt.Errorf("%w (%v): %w", job.ErrOutcomeUnknown, last, context.Cause(ctx))
 		}
 		sent := time.Now()
 		try, cancel := context.WithTimeout(ctx, limit)

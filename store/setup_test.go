@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -188,4 +188,4 @@ func contextWithTimeout(t testing.TB, d time.Duration) (context.Context, context
 }
 
 // isUnknown reports whether an error leaves open whether the write took place.
-func isUnknown(err error) bool { return err != nil && strings.Contains(err.Error(), "outcome unknown") }
+func isUnknown(err error) bool { return errors.Is(err, job.ErrOutcomeUnknown) }

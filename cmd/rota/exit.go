@@ -94,8 +94,10 @@ func exitCode(ctx context.Context, err error) int {
 // codeOf returns the exit code for an error answer that matches no sentinel error.
 func codeOf(e *client.Error) int {
 	switch {
-	case e.Foreign:
-		return exitUnavailable // another program answers at this address
+	case e.Foreign: // another program answers at this address
+		return exitUnavailable
+	case e.Status == http.StatusTooManyRequests:
+		return exitUnavailable
 	case e.Status == http.StatusUnprocessableEntity && len(e.Fields) == 0:
 		return exitConflict // the idempotency key belongs to another run
 	case e.Status == http.StatusUnprocessableEntity, e.Status == http.StatusBadRequest:

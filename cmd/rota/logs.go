@@ -69,7 +69,7 @@ func (c *cli) showAttempts(ctx context.Context, cl *client.Client, r *api.RunVie
 			}
 		case errors.Is(err, job.ErrNotFound) && (r.State.Terminal() || n < r.Attempt):
 			c.printErr("%v", err)
-		case r.State.Terminal() || n < r.Attempt || !errors.Is(err, job.ErrNotFound) && !errors.Is(err, api.ErrUnavailable):
+		case r.State.Terminal() || n < r.Attempt || !errors.Is(err, job.ErrNotFound) && !passes(err):
 			c.printErr("the output of attempt %d is unavailable: %v", n, err)
 		default:
 			return shown, nil // the output may become available later

@@ -16,6 +16,8 @@ var (
 	ErrTooLarge = errors.New("record too large")
 	// ErrFull is returned when the store has reached its space quota: it accepts only deletions.
 	ErrFull = errors.New("store is out of space")
+	// ErrOutcomeUnknown is part of the error of a write that may have taken place, or may still do so.
+	ErrOutcomeUnknown = errors.New("outcome unknown")
 	// ErrTooMany is returned when too many submitted runs wait already. Nothing was written. The same submission is accepted once
 	// fewer wait.
 	ErrTooMany = errors.New("too many runs wait")

@@ -127,5 +127,34 @@ func TestAClaimThatAFullStoreDelayedRecordsItsStart(t *testing.T) {
 		if deadline := r.wantExecutions(1)[0].Deadline; deadline.Before(room.Add(5 * time.Minute)) {
 			t.Errorf("the attempt had the deadline %v", deadline)
 		}
+		if bound := r.wantExecutions(1)[0].Run.Bound.Std(); bound < 15*time.Minute {
+			t.Errorf("a leader that counts from the arming finds it overdue after %v", bound)
+		}
+	})
+}
+
+// TestAClaimThatMayHaveBeenAppliedKeepsItsStart lets a full store leave open whether it applied the first send of a claim.
+func TestAClaimThatMayHaveBeenAppliedKeepsItsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.start()
+		unknown := true
+		r.store.set(func() {
+			r.store.refuse = func(*job.Run) error {
+				if unknown {
+					unknown = false
+					return fmt.Errorf("%w: %w", job.ErrOutcomeUnknown, job.ErrFull)
+				}
+				return job.ErrFull
+			}
+		})
+		sent := time.Now()
+		name, _ := r.one()
+		after(time.Minute)
+		r.store.set(func() { r.store.refuse = nil })
+		after(5 * time.Second)
+		if got := r.wantState(name, job.Succeeded).Attempts[0].Started; got.After(sent.Add(time.Second)) {
+			t.Errorf("the record says %v, and the first send said %v or soon after", got, sent)
+		}
 	})
 }

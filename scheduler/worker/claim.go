@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -118,9 +117,8 @@ func (r *armedRun) writeClaim() (job.Run, error) {
 	}
 	next.Bound = r.spec.Bound()
 	got, err := w.store.Write(s.ctx, next)
-	var earlier []time.Time
 	if !definite(err) {
-		next, earlier, got, err = r.claimAgain(next, err)
+		next, got, err = r.claimAgain(next, err)
 	}
 	answered := w.now()
 	w.claims.record(sent, answered)
@@ -131,9 +129,8 @@ func (r *armedRun) writeClaim() (job.Run, error) {
 	if !definite(err) { // the store may still apply the claim. The report then replaces or follows it, and fits no other attempt
 		return next, nil
 	}
-	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token &&
-		slices.ContainsFunc(append(earlier, next.Started), got.Started.Equal) {
-		// This claim was written: the store applied an earlier send whose answer was lost. Each send records a different start,
+	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
+		// This claim was written: the store applied an earlier send whose answer was lost. Each claim records a different start,
 		// so the record is not from another claim.
 		return got, nil
 	}
@@ -141,19 +138,20 @@ func (r *armedRun) writeClaim() (job.Run, error) {
 }
 
 // claimAgain repeats a claim to which the store gave no definite answer, but the error why. A full store may refuse it for hours,
-// so the next try records a new start. Otherwise the attempt would be overdue when it begins. claimAgain returns the last claim
-// that it sent, and other starts that it sent before.
-func (r *armedRun) claimAgain(next job.Run, why error) (last job.Run, earlier []time.Time, got job.Run, err error) {
-	s, w := r.shift, r.shift.w
+// and the attempt would be overdue when it begins. So each send records a new start, unless an earlier one may have been applied.
+// claimAgain returns the claim that it sent last.
+func (r *armedRun) claimAgain(next job.Run, why error) (last, got job.Run, err error) {
+	s, w, first, refused := r.shift, r.shift.w, next.Started, true
 	err = w.untilDefinite(s.ctx, "claim run "+r.name, func() error {
-		if errors.Is(why, job.ErrFull) { // after other errors, the store may still apply the claim
-			earlier = append(earlier, next.Started)
+		if refused = refused && errors.Is(why, job.ErrFull) && !errors.Is(why, job.ErrOutcomeUnknown); refused {
 			next.Started = r.recordedStart(w.now())
+			// A leader that has not seen the run before counts the bound from the arming.
+			next.Bound = r.spec.Bound() + job.Duration(next.Started.Sub(first))
 		}
 		got, why = w.store.Write(s.ctx, next)
 		return why
 	})
-	return next, earlier, got, err
+	return next, got, err
 }
 
 // recordedStart returns the start that a claim records if it is sent now.

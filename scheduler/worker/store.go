@@ -17,7 +17,7 @@ type Store interface {
 	// Write replaces the record at revision run.Rev and returns it with its new Rev. It does the same if an earlier send of the
 	// same write has been applied. It blocks until the answer is definite or ctx ends. If ctx ends, it is unknown whether the
 	// write happens. With job.ErrConflict it returns the present record, or the zero Run if there is none. job.ErrTooLarge,
-	// job.ErrFull, and job.ErrUnreadable for an unreadable record are definite refusals.
+	// job.ErrFull without job.ErrOutcomeUnknown, and job.ErrUnreadable for an unreadable record are definite refusals.
 	Write(ctx context.Context, run job.Run) (job.Run, error)
 	// Run reads a record. It sees every write that was made before the call.
 	Run(ctx context.Context, jobName, id string) (job.Run, error)

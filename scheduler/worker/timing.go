@@ -131,7 +131,7 @@ const maxTransit = 2 * time.Second
 
 // leaderTime converts at to the leader's clock, by which runs become due. The leader's clock was read when it armed the run, and
 // the monotonic clock counts the time since the run was received. Config.LeaderNow also accounts for the transit time of the order.
-// If it is unknown, a difference of up to maxTransit counts as transit time.
+// A difference of up to maxTransit counts as transit time.
 func (a *attempt) leaderTime(at time.Time) time.Time {
 	if a.run.Armed.IsZero() {
 		return at

@@ -98,6 +98,9 @@ func specOf(text string) (map[string]exact, error) {
 	}
 	var spec map[string]exact
 	if err == nil {
+		err = keyless(&doc)
+	}
+	if err == nil {
 		err = doc.Decode(&spec)
 	}
 	if err != nil {
@@ -138,8 +141,12 @@ func (e *exact) UnmarshalYAML(n *yaml.Node) error {
 	e.value = n.Value
 	switch n.ShortTag() {
 	case "!!int", "!!float":
-		if json.Valid([]byte(n.Value)) {
-			e.value = json.RawMessage(n.Value)
+		number := strings.TrimPrefix(n.Value, "+")
+		if strings.HasPrefix(number, ".") {
+			number = "0" + number
+		}
+		if json.Valid([]byte(number)) {
+			e.value = json.RawMessage(number)
 		}
 	case "!!bool", "!!null": // True and ~ are such values too
 		return n.Decode(&e.value)
@@ -149,6 +156,19 @@ func (e *exact) UnmarshalYAML(n *yaml.Node) error {
 
 // MarshalJSON writes the value.
 func (e exact) MarshalJSON() ([]byte, error) { return json.Marshal(e.value) }
+
+// keyless returns an error if a key of a mapping is nothing, as in "~: 1". The decoder would leave such a key out.
+func keyless(n *yaml.Node) error {
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && child.ShortTag() == "!!null" {
+			return fmt.Errorf("line %d: a key is missing", child.Line)
+		}
+		if err := keyless(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // fits takes the size of a value from room, in bytes, and reports whether the room is enough. Aliases make a short text large.
 func fits(value any, room *int) bool {

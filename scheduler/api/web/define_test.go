@@ -51,7 +51,7 @@ func TestHostileDefinitionsAreReadInTime(t *testing.T) {
 func TestADefinitionKeepsItsDigits(t *testing.T) {
 	spec, err := specOf(`
 env: &env {VERSION: 1.10, MODE: 0755, BIG: 12345678901234567890123, DAY: 2026-12-25, ON: yes}
-payload: {amount: 10.00, none: ~, list: [1e3, "1.0", true, True]}
+payload: {amount: 10.00, none: ~, list: [1e3, "1.0", true, True, .5, +3]}
 http: {headers: {<<: *env, X: 0x1F}}
 exclude: [2026-12-25]
 `)
@@ -62,9 +62,12 @@ exclude: [2026-12-25]
 	if err != nil {
 		t.Fatal(err)
 	}
+	if spec, err := specOf("payload: {1: 2, ~: 3}"); err == nil {
+		t.Errorf("a missing key is left out: %v", spec)
+	}
 	env := `"BIG":12345678901234567890123,"DAY":"2026-12-25","MODE":"0755","ON":"yes","VERSION":1.10`
 	want := `{"env":{` + env + `},"exclude":["2026-12-25"],"http":{"headers":{` + env + `,"X":"0x1F"}},` +
-		`"payload":{"amount":10.00,"list":[1e3,"1.0",true,true],"none":null}}`
+		`"payload":{"amount":10.00,"list":[1e3,"1.0",true,true,0.5,3],"none":null}}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

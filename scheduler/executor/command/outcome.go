@@ -78,8 +78,8 @@ func failure(err error) job.Outcome {
 	return o
 }
 
-// shortages are the errors of a machine that lacks processes, descriptors or memory.
-var shortages = []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC}
+// shortages are the errors of a machine that lacks processes, memory, descriptors or room on a disk.
+var shortages = []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC, syscall.EDQUOT}
 
 func isShortage(err error) bool {
 	return slices.ContainsFunc(shortages, func(s error) bool { return errors.Is(err, s) })

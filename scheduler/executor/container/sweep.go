@@ -87,5 +87,9 @@ func needed(run *job.Run, attempt int, now time.Time) bool {
 	case run.Attempt == attempt:
 		return true
 	}
-	return lost(run, attempt) && now.Sub(run.Began()) < takeOver // the clock of the other worker may be wrong
+	began := run.Began() // the clock of the other worker may be wrong
+	if !run.Started.After(now) {
+		began = job.Later(began, run.Started) // the claim may have taken long
+	}
+	return lost(run, attempt) && now.Sub(began) < takeOver
 }

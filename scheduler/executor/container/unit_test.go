@@ -44,6 +44,7 @@ func TestNeeded(t *testing.T) {
 		"it failed, and waits":      {job.Run{State: job.Pending, Attempt: 1, Attempts: ended(job.Failed)}, false},
 		"the next one just began":   {after(time.Second, 0), true},
 		"the next one is elsewhere": {after(time.Minute, 0), false},
+		"its claim took a minute":   {after(time.Minute, 59*time.Second), true},
 		"the other clock is ahead":  {after(time.Minute, time.Hour), false},
 		"the other clock is behind": {after(time.Second, -time.Hour), true},
 	} {
