@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,10 +58,13 @@ func (e *Executor) adopt(ctx context.Context, req *executor.Request, out io.Writ
 		if err != nil {
 			return nil, fmt.Errorf("inspect container %s: %w", l.name(), err)
 		}
+		taken := false
 		if adopted == nil && e.adoptable(req, &s) {
-			if err := e.take(ctx, req, &s); err != nil {
+			if taken, err = e.take(ctx, req, &s); err != nil {
 				return nil, err
 			}
+		}
+		if taken {
 			fmt.Fprintf(out, "[rota: follows the container that worker %s started in attempt %s]\n",
 				s.Config.Labels[labelWorker], s.Config.Labels[labelAttempt])
 			adopted = &s
@@ -95,18 +99,33 @@ func lost(run *job.Run, attempt int) bool {
 	return false
 }
 
-// take gives a container the name of this attempt, so that nobody takes it for a leftover.
-func (e *Executor) take(ctx context.Context, req *executor.Request, s *state) error {
+// take gives a container the name of this attempt, so that nobody takes it for a leftover. It returns false if the container has
+// another name by now: the worker of the earlier attempt was paused, and ends it.
+func (e *Executor) take(ctx context.Context, req *executor.Request, s *state) (bool, error) {
 	name := nameOf(e.cfg.Cluster, &req.Run)
 	if s.Name == name {
-		return nil
+		return true, nil
 	}
-	err := e.patiently(ctx, func() error { return e.engine.rename(ctx, s.ID, name) })
-	if err != nil {
-		return fmt.Errorf("adopt container %s: %w", s.Name, err)
+	err := e.patiently(ctx, func() error {
+		err := e.engine.rename(ctx, s.Name, name)
+		if !hasStatus(err, http.StatusNotFound) {
+			return err
+		}
+		// An earlier call, whose answer was lost, may have given it the new name.
+		now, seen := e.engine.inspect(ctx, s.ID)
+		if seen == nil && now.Name == name {
+			return nil
+		}
+		return cmp.Or(seen, err)
+	})
+	switch {
+	case hasStatus(err, http.StatusNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("adopt container %s: %w", s.Name, err)
 	}
 	s.Name = name
-	return nil
+	return true, nil
 }
 
 // begin creates and starts the container of the attempt. If a call fails without an answer, it finds out what the call did.
