@@ -53,15 +53,16 @@ var hookSecret = kind[string]{
 func (r *reader) hookParams(n *yaml.Node, what string) map[string]string {
 	params := map[string]string{}
 	r.pairs(n, what, func(key, value *yaml.Node) {
-		text, ok := r.scalar(value, what+"."+key.Value, "a text or a template")
+		name := what + "." + abbreviate(key.Value)
+		text, ok := r.scalar(value, name, "a text or a template")
 		if !ok {
 			return
 		}
-		params[key.Value] = r.limited(value, what+"."+key.Value, text, job.MaxHookTemplate)
+		params[key.Value] = r.limited(value, name, text, job.MaxHookTemplate)
 		if referenceStart.MatchString(text) {
-			r.fail(value, "give the secret to the job by env", "%s.%s has a reference, and only secret may have one", what, key.Value)
+			r.fail(value, "give the secret to the job by env", "%s has a reference, and only secret may have one", name)
 		} else if _, _, err := webhook.CheckTemplate(text); err != nil {
-			r.fail(value, "such as {{ .Body.environment }}", "%s.%s has a template that cannot be used: %v", what, key.Value, err)
+			r.fail(value, "such as {{ .Body.environment }}", "%s has a template that cannot be used: %v", name, err)
 		}
 	})
 	r.tooMany(n, what, len(params))
