@@ -112,37 +112,32 @@ func TestInterruptedWaitSaysThatTheRunContinues(t *testing.T) {
 }
 
 func TestABrokenAnswerDoesNotEndTheWait(t *testing.T) {
-	whole := api.New(api.DefaultConfig(), newFakeCluster().backend(), hclog.NewNullLogger()).Handler()
-	var reads atomic.Int64
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet && reads.Add(1) == 2 {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"job":"o`)
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}
-		whole.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	var stderr bytes.Buffer
-	if got := run(t.Context(), []string{"run", "ok", "--wait", "--server", s.URL}, strings.NewReader(""), io.Discard, &stderr); got != exitOK {
-		t.Errorf("got exit code %d, want 0:\n%s", got, &stderr)
-	}
-	if reads.Load() < 3 {
-		t.Errorf("the run was read %d times: no answer was cut off", reads.Load())
-	}
+	waitThrough(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"job":"o`)
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
 }
 
 // The refusal says that this client asks too often, and nothing about the run. Exit code 1 would mean that the job has failed.
 func TestTooManyRequestsDoNotEndTheWait(t *testing.T) {
+	waitThrough(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, `{"status": 429, "detail": "too many requests"}`)
+	})
+}
+
+// waitThrough waits for the end of a run while the second answer to a read is trouble.
+func waitThrough(t *testing.T, trouble http.HandlerFunc) {
+	t.Helper()
 	whole := api.New(api.DefaultConfig(), newFakeCluster().backend(), hclog.NewNullLogger()).Handler()
 	var reads atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && reads.Add(1) == 2 {
-			w.Header().Set("Content-Type", "application/problem+json")
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
-			_, _ = io.WriteString(w, `{"status": 429, "detail": "too many requests"}`)
+			trouble(w, r)
 			return
 		}
 		whole.ServeHTTP(w, r)
@@ -153,7 +148,7 @@ func TestTooManyRequestsDoNotEndTheWait(t *testing.T) {
 		t.Errorf("got exit code %d, want 0:\n%s", got, &stderr)
 	}
 	if reads.Load() < 3 {
-		t.Errorf("the run was read %d times: no request was refused", reads.Load())
+		t.Errorf("the run was read %d times: nobody met the trouble", reads.Load())
 	}
 }
 
