@@ -163,25 +163,37 @@ func TestResentWriteConflictsWithALaterChange(t *testing.T) {
 }
 
 func TestResentSubmissionReturnsTheArmedRun(t *testing.T) {
-	var c *clientv3.Client
-	var term election.Term
-	arm := func(mem.Op) mem.Verdict { // the leader, between the two sendings
-		other := New(Config{Prefix: prefix, Process: "leader"}, c, nullLog)
-		defer other.Close()
-		run, err := other.Run(context.Background(), "j", slot("j", 1).ID)
-		if err != nil {
-			t.Error(err)
-		}
-		if a := commit(t, other, term, job.Decision{Job: "j", Run: given(&run, "w")})[0]; a.Err != nil {
-			t.Error(a.Err)
-		}
-		return mem.Verdict{}
-	}
-	_, s, c2 := scripted(t, strike(mem.Verdict{Action: mem.Lose}), arm)
-	c = c2
-	term = reign(t, c, "a")
-	if r, err := s.Submit(t.Context(), *slot("j", 1)); !errors.Is(err, job.ErrConflict) || r.State != job.Armed || r.Rev == 0 {
-		t.Errorf("got %s at %d, %v; want a conflict with the armed run", r.State, r.Rev, err)
+	for name, submit := range map[string]func(s, reader *Store, r job.Run) (job.Run, error){
+		"store": func(s, _ *Store, r job.Run) (job.Run, error) { return s.Submit(t.Context(), r) },
+		"intake": func(s, reader *Store, r job.Run) (job.Run, error) {
+			m := following(t, reader)
+			catchUp(t, reader, m)
+			return NewIntake(s, m, 1000).Submit(t.Context(), r, 1000)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c *clientv3.Client
+			var term election.Term
+			arm := func(mem.Op) mem.Verdict { // the leader, between the two sendings
+				other := New(Config{Prefix: prefix, Process: "leader"}, c, nullLog)
+				defer other.Close()
+				run, err := other.Run(context.Background(), "j", slot("j", 1).ID)
+				if err != nil {
+					t.Error(err)
+				}
+				if a := commit(t, other, term, job.Decision{Job: "j", Run: given(&run, "w")})[0]; a.Err != nil {
+					t.Error(a.Err)
+				}
+				return mem.Verdict{}
+			}
+			srv, s, c2 := scripted(t, strike(mem.Verdict{Action: mem.Lose}), arm)
+			c = c2
+			term = reign(t, c, "a")
+			r, err := submit(s, open(t, srv.Client()), *slot("j", 1))
+			if !errors.Is(err, job.ErrConflict) || !isUnknown(err) || r.State != job.Armed || r.Rev == 0 {
+				t.Errorf("got %s at %d, %v; want a conflict with the armed run, and that it may be its own", r.State, r.Rev, err)
+			}
+		})
 	}
 }
 

@@ -58,16 +58,18 @@ func (in *Intake) Submit(ctx context.Context, r job.Run, most int, behind ...job
 	ps := []*passage{{name: r.Job, max: most}, {name: allGate, max: in.all}}
 	in.enter(ps)
 	defer in.leave(ps)
-	for {
-		made, again, err := in.attempt(ctx, r, behind, ps)
+	for open := false; ; {
+		made, again, err := in.attempt(ctx, r, behind, ps, &open)
 		if !again || err != nil {
-			return made, err
+			return made, perhapsOwn(err, open)
 		}
 	}
 }
 
-// attempt tries one submission. again is true if a gate has changed meanwhile.
-func (in *Intake) attempt(ctx context.Context, r job.Run, behind []job.Run, ps []*passage) (made job.Run, again bool, err error) {
+// attempt tries one submission. again is true if a gate has changed meanwhile. It sets open if a sending was not answered.
+func (in *Intake) attempt(
+	ctx context.Context, r job.Run, behind []job.Run, ps []*passage, open *bool,
+) (made job.Run, again bool, err error) {
 	defer in.release(ps)
 	if err := in.takeTurns(ctx, ps); err != nil {
 		return r, false, err
@@ -93,7 +95,9 @@ func (in *Intake) attempt(ctx context.Context, r job.Run, behind []job.Run, ps [
 		}
 	}
 	out, err := in.store.free.do(ctx, w)
-	in.settle(ps, out.rev, err != nil && !errors.Is(err, job.ErrConflict))
+	conflict := errors.Is(err, job.ErrConflict)
+	*open = *open || conflict && w.open
+	in.settle(ps, out.rev, err != nil && !conflict)
 	switch {
 	case err == nil:
 		r.Rev = out.rev
@@ -101,7 +105,7 @@ func (in *Intake) attempt(ctx context.Context, r job.Run, behind []job.Run, ps [
 			_ = in.mirror.WaitFor(ctx, out.rev)
 		}
 		return r, false, nil
-	case !errors.Is(err, job.ErrConflict):
+	case !conflict:
 		return r, false, fmt.Errorf("write run %s: %w", r.Name(), err)
 	case out.found[w.probe[0]] == nil:
 		if step := in.taken(out, behind); step != "" {

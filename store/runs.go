@@ -17,15 +17,24 @@ import (
 const MaxBehind = 100
 
 // Submit creates a run. If a run of that name exists, Submit returns it with job.ErrConflict. For a caller with an
-// idempotency key, that is the run of an earlier call. It may also be the run of this call: another client may have
-// changed it after an unanswered sending. behind are the steps of a workflow that r starts, at most MaxBehind. The same
-// transaction creates them.
+// idempotency key, that is the run of an earlier call. If the error is job.ErrOutcomeUnknown too, it may also be the run of
+// this call: another client may have changed it after an unanswered sending. behind are the steps of a workflow that r
+// starts, at most MaxBehind. The same transaction creates them.
 func (s *Store) Submit(ctx context.Context, r job.Run, behind ...job.Run) (job.Run, error) {
 	w := newWrite(s.ids.next(), r.Job)
 	if err := s.putRuns(w, &r, behind); err != nil {
 		return r, err
 	}
-	return s.writeRun(ctx, w, r)
+	made, err := s.writeRun(ctx, w, r)
+	return made, perhapsOwn(err, errors.Is(err, job.ErrConflict) && w.open) // while it is under way, w.open belongs to its group
+}
+
+// perhapsOwn adds job.ErrOutcomeUnknown to the conflict of a creation if open says that a sending of it was not answered.
+func perhapsOwn(err error, open bool) error {
+	if open && errors.Is(err, job.ErrConflict) {
+		return fmt.Errorf("%w: %w", job.ErrOutcomeUnknown, err)
+	}
+	return err
 }
 
 // putRuns adds to w the creation of r, and of the steps behind it.

@@ -120,7 +120,7 @@ type submitter interface {
 //
 // A request to the store may take effect although its answer is lost. Then its repetition finds a run, which a worker may already
 // have ended. makeRun decides whether this is r. A run without a key has a unique ID, so the same ID means that it is r. A run
-// with a key is r if the same caller submitted it at the same nanosecond.
+// with a key is r if an answer was lost, and if the same caller submitted it at the same nanosecond.
 func makeRun(ctx context.Context, s submitter, r job.Run, behind ...job.Run) (made job.Run, created bool, err error) {
 	made, err = s.Submit(ctx, r, behind...)
 	switch {
@@ -131,7 +131,7 @@ func makeRun(ctx context.Context, s submitter, r job.Run, behind ...job.Run) (ma
 	case !errors.Is(err, job.ErrConflict):
 		return job.Run{}, false, storeError(err)
 	case r.Key != "" && made.Key == r.Key:
-		return made, made.Created.Equal(r.Created) && made.By == r.By, nil
+		return made, errors.Is(err, job.ErrOutcomeUnknown) && made.Created.Equal(r.Created) && made.By == r.By, nil
 	case r.Key != "":
 		return job.Run{}, false, storeError(err)
 	case made.Rev == 0:

@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -37,11 +38,14 @@ func TestACancelThatTookEffectIsNoConflict(t *testing.T) {
 
 // takenStore simulates a lost answer. It creates a run, and then changes the run by then. Then it answers with a conflict, as to
 // the repeated request.
-type takenStore struct{ then func(r job.Run) job.Run }
+type takenStore struct {
+	then func(r job.Run) job.Run
+	err  error // the conflict
+}
 
 func (s takenStore) Submit(_ context.Context, r job.Run, _ ...job.Run) (job.Run, error) {
 	r.Rev = 8
-	return s.then(r), job.ErrConflict
+	return s.then(r), s.err
 }
 
 func TestASubmissionThatTookEffectIsNoConflict(t *testing.T) {
@@ -49,22 +53,25 @@ func TestASubmissionThatTookEffectIsNoConflict(t *testing.T) {
 	elder := func(r job.Run) job.Run { r = given(r); r.Created = r.Created.Add(-time.Nanosecond); return r }
 	others := func(r job.Run) job.Run { r = given(r); r.By = "you"; return r }
 	gone := func(job.Run) job.Run { return job.Run{} }
+	lost := fmt.Errorf("%w: %w", job.ErrOutcomeUnknown, job.ErrConflict) // an answer was lost
 	keyed := job.Run{Job: "pay", ID: "key-1", Key: "k", By: "me", Created: time.Now()}
 	for name, c := range map[string]struct {
 		run     job.Run
 		then    func(job.Run) job.Run
+		err     error
 		created bool
 		is      error
 	}{
-		"given to a worker":                    {job.Run{Job: "pay", ID: "a"}, given, true, nil},
-		"not there any more":                   {job.Run{Job: "pay", ID: "a"}, gone, false, context.DeadlineExceeded},
-		"with a key: given to a worker":        {keyed, given, true, nil},
-		"with a key: an earlier one's":         {keyed, elder, false, nil},
-		"with a key: somebody else's":          {keyed, others, false, nil},
-		"with a key: nobody knows whose it is": {keyed, gone, false, job.ErrConflict},
+		"given to a worker":                    {job.Run{Job: "pay", ID: "a"}, given, lost, true, nil},
+		"not there any more":                   {job.Run{Job: "pay", ID: "a"}, gone, lost, false, context.DeadlineExceeded},
+		"with a key: given to a worker":        {keyed, given, lost, true, nil},
+		"with a key: of the same nanosecond":   {keyed, given, job.ErrConflict, false, nil},
+		"with a key: an earlier one's":         {keyed, elder, lost, false, nil},
+		"with a key: somebody else's":          {keyed, others, lost, false, nil},
+		"with a key: nobody knows whose it is": {keyed, gone, lost, false, job.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
-			made, created, err := makeRun(t.Context(), takenStore{c.then}, c.run)
+			made, created, err := makeRun(t.Context(), takenStore{c.then, c.err}, c.run)
 			if created != c.created || !errors.Is(err, c.is) || err == nil && made.State != job.Armed {
 				t.Errorf("got %s, created %v, %v; want created %v, %v", made.State, created, err, c.created, c.is)
 			}
