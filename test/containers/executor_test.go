@@ -112,7 +112,7 @@ func TestEndsOfContainers(t *testing.T) {
 			state: job.Failed, reason: "pull image 127.0.0.1:9/absent:1: ", retry: true},
 		"no network": {change: func(r *executor.Request) { r.Spec.Container.Network = "absent" }, state: job.Failed, reason: "absent", retry: true},
 		"out of memory": {steps: []string{"eat"}, change: func(r *executor.Request) { r.Spec.Resources = &job.Resources{Memory: 32 << 20, PIDs: 50, CPU: 500} },
-			state: job.Failed, reason: "killed: out of memory (limit 32MiB)", retry: true},
+			state: job.Failed, reason: "memory (limit 32MiB)", retry: true},
 		"timeout": {steps: []string{"ignore", "sleep:1m"}, change: func(r *executor.Request) { r.Spec.Timeout = job.Duration(2 * time.Second) },
 			state: job.TimedOut, reason: "timed out after 2s, killed by SIGKILL after 1s of grace", retry: true},
 	} {

@@ -18,18 +18,22 @@ import (
 func outcome(req *executor.Request, s *state, engineLost bool) job.Outcome {
 	code := s.State.ExitCode
 	o := executor.ExitOutcome(code, req.Spec.SuccessCodes)
+	limit := ""
+	if r := req.Spec.Resources; r != nil && r.Memory > 0 {
+		limit = fmt.Sprintf(" (limit %v)", r.Memory)
+	}
 	switch {
 	case o.State == job.Succeeded:
 	case s.State.OOMKilled:
-		o.Retry, o.Reason = true, "killed: out of memory"
-		if r := req.Spec.Resources; r != nil && r.Memory > 0 {
-			o.Reason += fmt.Sprintf(" (limit %v)", r.Memory)
-		}
+		o.Retry, o.Reason = true, "killed: out of memory"+limit
 	case engineLost && code >= executor.ExitSignal:
 		o.State, o.Retry = job.Lost, true
 		o.Reason = fmt.Sprintf("container ended when Docker's engine stopped (exit code %d)", code)
 	case code > executor.ExitSignal && code <= executor.ExitSignal+64:
 		o.Reason = fmt.Sprintf("exit code %d: killed by signal %d", code, code-executor.ExitSignal)
+		if code == executor.ExitSignal+9 && limit != "" { // with cgroup v1, a busy engine can miss the lack of memory
+			o.Reason += ", perhaps for lack of memory" + limit
+		}
 	}
 	return o
 }

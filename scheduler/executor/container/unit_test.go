@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -84,6 +85,27 @@ func TestAStartWithoutAnAnswer(t *testing.T) {
 	} {
 		if o := failure(c.err); o.State != c.want || o.NotBegun != c.notBegun || strings.Contains(o.Reason, job.NotBegun) != c.notBegun {
 			t.Errorf("silent %s: got %+v", name, o)
+		}
+	}
+}
+
+func TestReasonsOfKilledContainers(t *testing.T) {
+	for want, c := range map[string]struct {
+		code  int
+		known bool
+		limit job.Size
+	}{
+		"killed: out of memory (limit 32MiB)": {137, true, 32 << 20},
+		"killed: out of memory":               {137, true, 0},
+		"exit code 137: killed by signal 9, perhaps for lack of memory (limit 32MiB)": {137, false, 32 << 20},
+		"exit code 137: killed by signal 9":                                           {137, false, 0},
+		"exit code 143: killed by signal 15":                                          {143, false, 32 << 20},
+	} {
+		req := executor.Request{Spec: job.Spec{Resources: &job.Resources{Memory: c.limit}}}
+		var s state
+		s.State.ExitCode, s.State.OOMKilled = c.code, c.known
+		if o := outcome(&req, &s, false); o.State != job.Failed || o.Reason != want {
+			t.Errorf("got %s, %q, want failed, %q", o.State, o.Reason, want)
 		}
 	}
 }
