@@ -33,8 +33,10 @@ Start with:  rota dev`,
 		SilenceUsage:  true,
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&c.server, "server", "", "URLs of replicas, separated by commas (ROTA_SERVER; default http://127.0.0.1:8470)")
-	flags.StringVar(&c.tokenFile, "token-file", "",
+	// If these two were empty, a script with an unset variable would change another cluster, or as somebody else.
+	flags.Var(&givenFlag{&c.server, "a URL"}, "server",
+		"URLs of replicas, separated by commas (ROTA_SERVER; default http://127.0.0.1:8470)")
+	flags.Var(&givenFlag{&c.tokenFile, "a file"}, "token-file",
 		"file with a token that says who you are, - for stdin (ROTA_TOKEN_FILE)")
 	flags.StringVar(&c.cacert, "cacert", "", "file with certificate authorities, trusted besides the system's (ROTA_CACERT)")
 	flags.StringVar(&c.cert, "cert", "", "file with the client certificate for replicas (ROTA_CERT)")

@@ -43,6 +43,8 @@ func prepareLimit(s *site, r *http.Request, f *form) error {
 		if text, err := v.Spec.Rate.MarshalText(); err == nil && !v.Spec.Rate.IsZero() {
 			rate.Value = string(text)
 		}
+	} else if sent := r.PostForm.Get("revision"); sent != "" && sent != "0" {
+		f.Title, name.Kind = "Edit limit "+r.PostForm.Get("name"), "hidden"
 	}
 	f.Fields = []field{name, concurrent, rate, {Name: "revision", Kind: "hidden", Value: strconv.FormatInt(revision, 10)}}
 	return nil

@@ -107,7 +107,8 @@ func TestALimitIsNotOverwritten(t *testing.T) {
 	if w := send(t, page, "/do/limit", made); !strings.Contains(w.Body.String(), "There is a limit of this name already.") {
 		t.Errorf("got %d, %s", w.Code, w.Body)
 	}
-	if w := send(t, page, "/do/limit", edited); !strings.Contains(w.Body.String(), "Somebody else has changed the limit") {
+	if w := send(t, page, "/do/limit", edited); !strings.Contains(w.Body.String(), "Somebody else has changed the limit") ||
+		!strings.Contains(w.Body.String(), "<h1>Edit limit database</h1>") {
 		t.Errorf("got %d, %s", w.Code, w.Body)
 	}
 	edited.Set("runs", "0")
