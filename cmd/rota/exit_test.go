@@ -80,7 +80,7 @@ func TestAnotherProgramAtTheAddressIsUnavailable(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		}))
 		t.Cleanup(s.Close)
-		for _, args := range [][]string{{"job", "x"}, {"next", "x"}, {"explain", "x", "now"}, {"run", "x"}, {"pause", "x"}} {
+		for _, args := range [][]string{{"job", "x"}, {"next", "x"}, {"explain", "x", "now"}, {"run", "x"}, {"pause", "x"}, {"token", "revoke", "x"}} {
 			var stdout, stderr bytes.Buffer
 			code := run(t.Context(), append(args, "--server", s.URL), strings.NewReader(""), &stdout, &stderr)
 			if code != exitUnavailable || !strings.Contains(stderr.String(), "is it the right address?") || stdout.Len() > 0 {

@@ -50,6 +50,10 @@ func complete(answer any) bool {
 		return !slices.ContainsFunc(v.Jobs, func(j api.JobView) bool { return j.Spec == nil })
 	case api.RunView:
 		return v.Ref != ""
+	case api.TokenView:
+		return v.ID != ""
+	case struct{}: // rota answers with 204
+		return false
 	}
 	return true
 }
