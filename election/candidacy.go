@@ -167,19 +167,21 @@ func (c *candidacy) readQueue(ctx context.Context) (first bool, err error) {
 	c.key.Rev = own[0].CreateRevision
 	head := resp.Responses[1].GetResponseRange().Kvs[0]
 	if head.CreateRevision != c.key.Rev && head.Lease == 0 {
-		return false, c.evict(ctx, string(head.Key), head.ModRevision)
+		c.evict(ctx, string(head.Key), head.ModRevision)
+		return false, nil
 	}
 	return head.CreateRevision == c.key.Rev, nil
 }
 
-// evict removes a key that is in the queue without a lease. Somebody wrote it by hand, and it would never expire.
-func (c *candidacy) evict(ctx context.Context, key string, rev int64) error {
+// evict removes a key that is in the queue without a lease. Somebody wrote it by hand, and it would never expire. If that fails,
+// the next read of the queue finds it again.
+func (c *candidacy) evict(ctx context.Context, key string, rev int64) {
 	_, err := c.e.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", rev)).Then(clientv3.OpDelete(key)).Commit()
 	if err != nil {
-		return fmt.Errorf("remove %s, which has no lease: %w", key, err)
+		c.e.log.Debug("election key without a lease was not removed", "key", key, "err", err)
+		return
 	}
 	c.e.log.Warn("removed an election key that had no lease", "key", key)
-	return nil
 }
 
 // confirm writes our value again in a transaction. The transaction compares the create revision of our key and checks that no

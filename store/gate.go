@@ -23,6 +23,7 @@ type gate struct {
 	users    int           // guarded by Intake.mu: submissions under way
 	inFlight int           // guarded by Intake.mu: submissions through the open gate without an answer
 	unseen   []unseen      // guarded by Intake.mu: submissions through the open gate that the mirror may not show
+	unused   bool          // guarded by Intake.mu: it is in Intake.unused
 }
 
 // unseen is a submission that the mirror may not show.

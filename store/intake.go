@@ -27,8 +27,9 @@ type Intake struct {
 	mirror *Mirror
 	all    int // bound in all jobs
 
-	mu    sync.Mutex
-	gates map[string]*gate // guarded by mu, by name
+	mu     sync.Mutex
+	gates  map[string]*gate // guarded by mu, by name
+	unused []string         // guarded by mu: gates whose last user left, the earliest first; some have users again
 }
 
 // NewIntake returns an Intake that admits at most all runs that await their start.
@@ -90,6 +91,7 @@ func (in *Intake) attempt(
 		default:
 			w.limits = append(w.limits, key) // two changes of one gate never share a transaction
 			if err := in.pass(w, key, p); err != nil {
+				in.settle(ps, 0, false)
 				return r, false, err
 			}
 		}
@@ -169,12 +171,25 @@ func (in *Intake) enter(ps []*passage) {
 func (in *Intake) leave(ps []*passage) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	rev, _ := in.mirror.Current()
 	for _, p := range ps {
-		p.gate.prune(rev)
-		if p.gate.users--; p.gate.users == 0 && p.gate.inFlight == 0 && len(p.gate.unseen) == 0 {
-			delete(in.gates, p.name)
+		if p.gate.users--; p.gate.users == 0 && !p.gate.unused {
+			p.gate.unused, in.unused = true, append(in.unused, p.name)
 		}
+	}
+	in.forgetLocked()
+}
+
+// forgetLocked removes the gates without users whose submissions the mirror shows.
+func (in *Intake) forgetLocked() {
+	for rev, _ := in.mirror.Current(); len(in.unused) > 0; in.unused = in.unused[1:] {
+		g := in.gates[in.unused[0]]
+		if g.users == 0 {
+			if g.prune(rev); g.inFlight > 0 || len(g.unseen) > 0 {
+				return
+			}
+			delete(in.gates, in.unused[0])
+		}
+		g.unused = false
 	}
 }
 

@@ -104,12 +104,32 @@ func (s *Store) TouchSession(ctx context.Context, id string, v StoredSession, us
 
 // DeleteSession ends a session. It need not exist.
 func (s *Store) DeleteSession(ctx context.Context, id string) error {
-	w := s.writeOf(KindSessions, id)
-	w.dropAnyway(s.keys.record(KindSessions, id))
-	if _, err := s.free.do(ctx, w); err != nil {
+	key, w := s.keys.record(KindSessions, id), s.writeOf(KindSessions, id)
+	there, err := s.ask(ctx, tryTimeout, key) // a read of keys only omits the lease
+	if err == nil {
+		w.dropAnyway(key)
+		_, err = s.free.do(ctx, w)
+	}
+	if err != nil {
 		return fmt.Errorf("delete %s: %w", title(KindSessions, id), err)
 	}
+	for _, kv := range there.Kvs {
+		s.revoke(ctx, clientv3.LeaseID(kv.Lease))
+	}
 	return nil
+}
+
+// revoke ends the lease of a record that was removed. A late sending of the write that created the record is refused from then on,
+// and cannot bring it back. If the revocation fails, the lease expires.
+func (s *Store) revoke(ctx context.Context, lease clientv3.LeaseID) {
+	if lease == clientv3.NoLease {
+		return
+	}
+	try, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	if _, err := s.client.Revoke(try, lease); err != nil && !isCode(err, rpctypes.ErrLeaseNotFound) {
+		s.log.Warn("lease was not revoked, it expires", "err", err)
+	}
 }
 
 // RedeemCode replaces a code with a session, in one transaction. So only one client can use a code. begin returns the session
@@ -138,5 +158,6 @@ func (s *Store) RedeemCode(ctx context.Context, code, session string, begin func
 	case err != nil:
 		return fmt.Errorf("use %s: %w", title(KindCodes, code), err)
 	}
+	s.revoke(ctx, found.lease)
 	return nil
 }

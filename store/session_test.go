@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
@@ -49,6 +50,10 @@ func TestASessionLivesUntilItsEnd(t *testing.T) {
 		}
 		if err := s.TouchSession(ctx, "x", touched, used.Add(time.Hour)); err != nil {
 			t.Fatal(err)
+		}
+		late := clientv3.OpPut(s.keys.record(KindSessions, "x"), "{}", clientv3.WithLease(got.lease))
+		if _, err := c.Do(ctx, late); !isCode(err, rpctypes.ErrLeaseNotFound) {
+			t.Errorf("a late sending of an ended session: got %v, want %v", err, rpctypes.ErrLeaseNotFound)
 		}
 		if _, err := s.Session(ctx, "x"); !errors.Is(err, job.ErrNotFound) {
 			t.Errorf("an ended session: got %v, want %v", err, job.ErrNotFound)

@@ -53,7 +53,7 @@ func (p *Planner) applyWritten(j *jobState, d job.Decision, rev int64, now time.
 	if d.Backfill != nil {
 		b := *d.Backfill
 		b.Rev = rev
-		p.backfills[j.name] = &b
+		p.applyBackfill(job.Change{Kind: job.RecordBackfill, Name: j.name, Rev: rev, Value: &b})
 	}
 	for _, r := range d.Deletions {
 		j.ended.remove(j.ended.get(r.ID))

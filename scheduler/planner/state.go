@@ -98,6 +98,7 @@ func (p *Planner) forgetJob(j *jobState) {
 		p.timers.set(j, time.Time{})
 		p.setUnplaced(j, unplacedRuns{})
 		p.leaveQueues(j)
+		delete(p.late, j.name)
 		delete(p.jobs, j.name)
 	}
 }

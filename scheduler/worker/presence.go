@@ -130,7 +130,7 @@ func (w *Worker) presence() job.Worker {
 		Broken: w.brokenLocked(),
 		Name:   w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
 		Limits: w.cfg.Limits, Kinds: w.cfg.Kinds,
-		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(), Draining: w.acceptsNoneLocked(),
+		Started: w.started, Version: w.cfg.Version, PID: os.Getpid(), Draining: w.acceptsNoneLocked(),
 		Pressure: w.pressureText, TLSOptional: w.cfg.TLSOptional,
 	}
 }

@@ -42,9 +42,9 @@ type shift struct {
 	presenceUncertain bool                 // a later change of the presence has failed, or has no answer yet
 }
 
-func newShift(life context.Context, w *Worker, session Session) *shift {
+// newShift returns the shift of a session. shown is the presence that opened the session.
+func newShift(life context.Context, w *Worker, session Session, shown *job.Worker) *shift {
 	ctx, cancel := context.WithCancelCause(life)
-	shown := w.presence() // the presence that opened the session says the same
 	return &shift{
 		w: w, session: session, life: life, endless: context.WithoutCancel(life), ctx: ctx, cancel: cancel,
 		closeSoon: make(chan struct{}, 1), publishing: make(chan struct{}, 1),

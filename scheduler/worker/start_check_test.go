@@ -93,3 +93,18 @@ func TestTextsOfOthersDoNotUndoABeginning(t *testing.T) {
 		}
 	})
 }
+
+// TestAPresenceThatChangesBeforeTheShiftIsShown breaks the worker between the write of its presence and the begin of its shift.
+func TestAPresenceThatChangesBeforeTheShiftIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.cfg.StartCheck = func() error { return syscall.EAGAIN }
+		r.sessions.opening = func() { r.w.startFailed(syscall.EAGAIN) }
+		started := time.Now().UTC()
+		r.start()
+		after(time.Minute)
+		if shown := r.sessions.shown(); !shown.Draining || shown.Broken == "" || !shown.Started.Equal(started) {
+			t.Errorf("got %+v, want a broken worker that drains, started at %v", shown, started)
+		}
+	})
+}

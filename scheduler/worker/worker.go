@@ -24,6 +24,7 @@ type Worker struct {
 	journal  *Journal // nil: outcomes that are not in the store are lost with the process
 	log      hclog.Logger
 	now      func() time.Time
+	started  time.Time      // of the process, for the presence
 	random   func() float64 // returns a random number in [0,1)
 
 	definitions definitions
@@ -89,6 +90,7 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		journal:     journal,
 		log:         log,
 		now:         cfg.Now,
+		started:     cfg.Now().UTC(),
 		random:      rand.Float64,
 		definitions: definitions{read: store.Job, known: cfg.Known, now: cfg.Now, log: log},
 		outputs:     cfg.outputs(),
@@ -190,12 +192,13 @@ func (w *Worker) work(ctx, life context.Context) error {
 func (w *Worker) openShift(ctx, life context.Context) (*shift, error) {
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	session, err := w.sessions.Open(opening, w.presence())
+	shown := w.presence() // it may change while the session is opened: then the shift publishes the new one
+	session, err := w.sessions.Open(opening, shown)
 	if err != nil {
 		return nil, fmt.Errorf("open session of worker %s: %w", w.cfg.Name, err)
 	}
 	w.log.Info("session opened", "session", session.ID())
-	s := newShift(life, w, session)
+	s := newShift(life, w, session, &shown)
 	s.start()
 	return s, nil
 }

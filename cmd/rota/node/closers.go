@@ -13,7 +13,7 @@ import (
 type closers struct {
 	mu    sync.Mutex
 	steps []closer   // guarded by mu
-	errs  chan error // errors of parts that ended by themselves
+	errs  chan error // the first errors of parts that ended by themselves
 }
 
 type closer struct {
@@ -28,7 +28,7 @@ func (c *closers) add(name string, end func() error) {
 	c.steps = append(c.steps, closer{name, end})
 }
 
-// failed returns a channel with the error of each part that ended by itself.
+// failed returns a channel with the errors of parts that ended by themselves, the first of them at least.
 func (c *closers) failed() <-chan error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,10 @@ func (c *closers) background(ctx context.Context) starter {
 		go func() { // the step of close below waits for it
 			defer close(done)
 			if err := run(life); err != nil && life.Err() == nil {
-				c.errs <- fmt.Errorf("%s: %w", name, err)
+				select {
+				case c.errs <- fmt.Errorf("%s: %w", name, err):
+				default: // the node ends because of an earlier one
+				}
 			}
 		}()
 		end := func() error { cancel(); <-done; return nil }

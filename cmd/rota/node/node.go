@@ -166,6 +166,9 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
+	if socket != nil {
+		stops.add("close http.socket", socket.Close)
+	}
 	closeAPI, err := n.serve(ctx, ln, socket, &stops)
 	if err != nil {
 		return err

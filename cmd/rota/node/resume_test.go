@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,5 +122,56 @@ func TestAReplicaThatIsBehindStartsNoWorkflow(t *testing.T) {
 	}
 	if v, err := leader.Run(t.Context(), "tell/"+again.ID); err == nil {
 		t.Errorf("a step that has succeeded runs again: %s", v.Name())
+	}
+}
+
+// TestTheGraphOfARetriedStepHasItsWholeWorkflow retries a step of a resumed workflow. Its parent is a run of the resumption, whose
+// own parent is a run of the first start.
+func TestTheGraphOfARetriedStepHasItsWholeWorkflow(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	mended := filepath.Join(t.TempDir(), "mended")
+	r.define(t, map[string]job.Spec{"extract": {Shell: "true"}})
+	r.define(t, map[string]job.Spec{"load": {Shell: "[ -e " + mended + " ]", After: []job.After{{Job: "extract"}}}})
+	r.define(t, map[string]job.Spec{"tell": {Shell: "false", After: []job.After{{Job: "load"}}}})
+	ended := func(ref string, state job.State) {
+		t.Helper()
+		eventually(t, ref+" is "+string(state), func() bool {
+			v, err := r.Run(t.Context(), ref)
+			return err == nil && v.State == state
+		})
+	}
+	first, _, err := r.Submit(t.Context(), "extract", api.RunRequest{Workflow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended("load/"+first.ID, job.Failed)
+	ended("tell/"+first.ID, job.Skipped)
+	if err := os.WriteFile(mended, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	resumed, err := r.Resume(t.Context(), "load/"+first.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended("tell/"+resumed.ID, job.Failed)
+	again, err := r.Retry(t.Context(), "tell/"+resumed.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"extract/" + first.ID, "load/" + resumed.ID, again.Name()}
+	for range 20 {
+		v, err := r.Workflow(t.Context(), "tell", again.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, step := range v.Steps {
+			got = append(got, step.Ref)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Fatalf("got %q, want %q", got, want)
+		}
 	}
 }

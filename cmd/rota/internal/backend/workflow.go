@@ -174,11 +174,12 @@ func (b *Backend) Workflow(_ context.Context, name, id string) (api.WorkflowView
 			runs[member] = r
 		}
 	}
-	for _, r := range runs { // a resumed run follows runs of an earlier id
-		for i := range r.After {
+	for found := slices.Clone(jobs); len(found) > 0; found = found[1:] { // a resumed run follows runs of an earlier id
+		r := runs[found[0]]
+		for i := 0; r != nil && i < len(r.After); i++ {
 			if a := &r.After[i]; a.ID != "" && runs[a.Job] == nil {
 				if earlier, known := b.mirror.Run(a.Job + "/" + a.ID); known {
-					runs[a.Job] = earlier
+					runs[a.Job], found = earlier, append(found, a.Job)
 				}
 			}
 		}
