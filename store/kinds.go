@@ -23,7 +23,7 @@ const (
 	KindLimits      Kind = job.RecordLimit       // limits/<name>
 	KindIntake      Kind = job.RecordIntake      // intake/<job>, intake/_all: while many submissions wait
 	KindBackfills   Kind = job.RecordBackfill    // backfills/<job>
-	KindTombstones  Kind = "tombstones"          // tombstones/jobs/<job>, tombstones/limits/<name>: for a while after a removal
+	KindTombstones  Kind = "tombstones"          // tombstones/<kind>/<name>, of a job, a limit or a token: for a while after a removal
 	KindGate        Kind = job.RecordGate
 	KindFiles       Kind = job.RecordFiles
 	KindTakeover    Kind = "takeover"      // for a while after a forced takeover
@@ -74,7 +74,7 @@ var families = []family{
 	{kind: KindEra, single: true, decode: decoder(checkEra)},
 	{kind: KindSessions, leased: true, decode: decoder(checkSession)},
 	{kind: KindCodes, leased: true, decode: decoder(checkSession)},
-	{kind: KindAuth, decode: decoder(checkToken)},
+	{kind: KindAuth, tombstones: true, decode: decoder(checkToken)},
 	{kind: KindAudit, decode: decoder(checkAudit), followed: true},
 }
 

@@ -56,7 +56,8 @@ func (s *Store) CreateToken(ctx context.Context, t auth.Token) error {
 	if err := w.put(s.keys.record(KindAuth, tokenFolder+t.ID), 0, t); err != nil {
 		return err
 	}
-	if _, err := s.free.do(ctx, w); err != nil {
+	w.refuseTombstone(s.keys.tombstone(KindAuth, tokenFolder+t.ID))
+	if _, err := s.exactly(ctx, w); err != nil {
 		return fmt.Errorf("create token %s: %w", t.ID, err)
 	}
 	return nil
@@ -72,20 +73,16 @@ func (s *Store) ReplaceToken(ctx context.Context, old auth.Token, rev int64, nex
 	if err := w.put(s.keys.record(KindAuth, tokenFolder+old.ID), rev, old); err != nil {
 		return err
 	}
-	if _, err := s.free.do(ctx, w); err != nil {
+	if _, err := s.exactly(ctx, w); err != nil {
 		return fmt.Errorf("rotate token %s: %w", old.ID, err)
 	}
 	return nil
 }
 
-// DeleteToken removes a token at revision rev. The error is job.ErrConflict if the token has changed.
+// DeleteToken removes a token at revision rev. The error is job.ErrConflict if the token has changed, or another client has removed
+// it.
 func (s *Store) DeleteToken(ctx context.Context, id string, rev int64) error {
-	w := s.writeOf(KindAuth, tokenFolder+id)
-	w.drop(s.keys.record(KindAuth, tokenFolder+id), rev)
-	if _, err := s.free.do(ctx, w); err != nil {
-		return fmt.Errorf("delete token %s: %w", id, err)
-	}
-	return nil
+	return s.remove(ctx, KindAuth, tokenFolder+id, rev)
 }
 
 // Tokens is a copy of all tokens in memory, fed by a watch of its own. So workers, which have no Mirror, have it too. A look-up

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store/mem"
 )
 
 func token(id string) auth.Token {
@@ -89,4 +90,72 @@ func TestTokensAreFollowed(t *testing.T) {
 			t.Errorf("a token under another id: got %v", err)
 		}
 	})
+}
+
+// A change of a token is answered as it took place, although another client changes the token between two sendings. No token
+// exists again after its removal.
+func TestResentChangeOfATokenAfterALaterChange(t *testing.T) {
+	revoke := func(ctx context.Context, s *Store, id string) error {
+		_, rev, err := s.Token(ctx, id)
+		if err != nil {
+			return err
+		}
+		return s.DeleteToken(ctx, id, rev)
+	}
+	create := func(ctx context.Context, s *Store, id string) error { return s.CreateToken(ctx, token(id)) }
+	rotate := func(ctx context.Context, s *Store, _ string) error {
+		old, rev, err := s.Token(ctx, "a")
+		if err != nil {
+			return err
+		}
+		old.Expires = epoch.Add(time.Hour)
+		return s.ReplaceToken(ctx, old, rev, token("b"))
+	}
+	for name, test := range map[string]struct {
+		change, later func(ctx context.Context, s *Store, id string) error
+		id            string // the token that later changes
+		exists        bool   // that token, at the end
+	}{
+		"created, and revoked": {create, revoke, "b", false},
+		"rotated, and revoked": {rotate, revoke, "b", false},
+		"revoked, and created": {revoke, create, "a", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var other *Store
+			_, s, c := scripted(t, strike(mem.Verdict{Action: mem.Lose}), func(mem.Op) mem.Verdict {
+				if err := test.later(context.Background(), other, test.id); err != nil {
+					t.Error(err)
+				}
+				return mem.Verdict{}
+			})
+			other = open(t, c)
+			if err := create(t.Context(), other, "a"); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.change(t.Context(), s, test.id); err != nil {
+				t.Errorf("got %v, want the change that took place", err)
+			}
+			if _, _, err := other.Token(t.Context(), test.id); errors.Is(err, job.ErrNotFound) == test.exists {
+				t.Errorf("token %s: %v", test.id, err)
+			}
+		})
+	}
+}
+
+// A sending of the creation of a token that etcd applies late has no effect if the token was revoked since.
+func TestALateCreationOfATokenHasNoEffect(t *testing.T) {
+	srv, s, _ := scripted(t, strike(mem.Verdict{Action: mem.Late}))
+	if err := s.CreateToken(t.Context(), token("a")); err != nil {
+		t.Fatal(err)
+	}
+	_, rev, err := s.Token(t.Context(), "a")
+	if err == nil {
+		err = s.DeleteToken(t.Context(), "a", rev)
+	}
+	if n := srv.Release(); err != nil || n != 1 {
+		t.Fatalf("released %d, want 1 (%v)", n, err)
+	}
+	if _, _, err := s.Token(t.Context(), "a"); !errors.Is(err, job.ErrNotFound) {
+		t.Errorf("the token exists again: %v", err)
+	}
 }

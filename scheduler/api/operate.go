@@ -107,7 +107,7 @@ func checkAdHocSize(spec *job.Spec, payload json.RawMessage) error {
 // sameWork reports whether a submission requests the same work as the run with the same key. It ignores the time, because "in 5
 // minutes" means another time in each request.
 func sameWork(s *Submission, r *job.Run) bool {
-	if s.Payload != nil && !bytes.Equal(compact(s.Payload), compact(r.Payload)) {
+	if r.RetryOf != "" || s.Payload != nil && !bytes.Equal(compact(s.Payload), compact(r.Payload)) {
 		return false
 	}
 	if !maps.Equal(s.Params, r.GivenParams()) {

@@ -68,6 +68,12 @@ func TestSubmit(t *testing.T) {
 			}
 		}
 	})
+	t.Run("the key of a repetition is a conflict", func(t *testing.T) {
+		f.putRun(job.Run{Job: "backup", ID: "k-r1", Key: "r1", Kind: job.KindRetry, RetryOf: "backup/old", State: job.Succeeded})
+		if a := ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"key":"r1"}`); a.status != 422 || !strings.Contains(a.text, "backup/k-r1") {
+			t.Errorf("got %d %s, want 422 that names the run", a.status, a.text)
+		}
+	})
 	t.Run("an absolute time", func(t *testing.T) {
 		v := decode[api.RunView](t, ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"at":"2030-01-01T01:00:00+01:00"}`))
 		if want := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC); !v.Due.Equal(want) || v.Kind != job.KindDelayed {

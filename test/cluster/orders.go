@@ -67,7 +67,7 @@ func (o *orders) run(ctx context.Context, client *history.Client, chance *rand.R
 		case what < 10:
 			_, _ = client.ResumeJob(asking, ClientsPause, "")
 		case what < 11:
-			_, _ = client.Retry(asking, run)
+			o.retry(asking, client, run, chance)
 		default:
 			o.define(asking, client, chance)
 		}
@@ -76,6 +76,18 @@ func (o *orders) run(ctx context.Context, client *history.Client, chance *rand.R
 		case <-ctx.Done():
 		case <-time.After(time.Duration(20+chance.IntN(60)) * time.Millisecond):
 		}
+	}
+}
+
+// retry repeats a run, half of the time with a key that all clients share. The run that a key makes is one of the latest runs from
+// then on.
+func (o *orders) retry(ctx context.Context, client *history.Client, run string, chance *rand.Rand) {
+	key := ""
+	if chance.IntN(2) == 0 {
+		key = "again-" + run
+	}
+	if v, _, err := client.RetryOnce(ctx, run, key); err == nil && key != "" {
+		o.add(v.Ref)
 	}
 }
 

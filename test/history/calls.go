@@ -47,7 +47,7 @@ type Call struct {
 	Client   int // the client: it sends one request at a time
 	Kind     CallKind
 	Job      string
-	Key      string    // of a submission: its idempotency key
+	Key      string    // of a submission or a retry: its idempotency key
 	Pause    string    // of a pause: its reason, unique in the history
 	Text     string    // of a put: the description, unique in the history
 	If       int64     // of a put or a delete: the required revision of the job; 0: any
@@ -58,8 +58,8 @@ type Call struct {
 	Answer   Answer
 
 	// The content of the answer, if it is Done.
-	Created bool      // a submission created the run, or a put created the job
-	Made    string    // of a retry: the new run
+	Created bool      // a submission or a retry created the run, or a put created the job
+	Made    string    // of a retry: the new run, which State, Rev and Cancel show
 	State   job.State // of the run
 	Rev     int64     // of the run's record, or of the job's
 	Cancel  bool      // a client had canceled the run
@@ -88,7 +88,10 @@ func (c Call) String() string {
 	case c.Answer != Done:
 	case c.Kind == CallDelete:
 	case c.Kind == CallRetry:
-		fmt.Fprintf(&b, ", as %s", c.Made)
+		fmt.Fprintf(&b, ", as %s, %s at %d", c.Made, c.State, c.Rev)
+		if c.Created {
+			b.WriteString(", new")
+		}
 	case c.Kind.ofJob():
 		fmt.Fprintf(&b, ", %q, paused %q at %d", c.Shown, c.Paused, c.Rev)
 		if c.Created {
@@ -161,11 +164,7 @@ func (t *timeline) checkSubmissions() {
 			}
 		}
 	}
-	for s, runs := range made {
-		if len(runs) > 1 {
-			t.reportAs(Duplicate, RuleAnswer, runs[1], fmt.Sprintf("key %q of job %s has %d runs", s.key, s.job, len(runs)))
-		}
-	}
+	t.checkKeys(made)
 	for name, n := range keyless {
 		if n > unknown[name] {
 			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("%d runs without a key are in no answer, but only %d submissions have no answer", n, unknown[name]))
@@ -177,16 +176,19 @@ func (t *timeline) checkSubmissions() {
 // exists as the client's answer says.
 func (t *timeline) checkAsked() {
 	named, open := make(map[string]string), make(map[string]int) // by the new run; by the run to retry
-	cancels := make(map[string]bool)
+	openKeys := make(map[submission]bool)                        // of retries with a key that were not answered
+	cancels, again := make(map[string]bool), make(map[submission][]string)
 	for _, c := range t.Calls {
 		switch {
 		case c.Kind == CallCancel && c.Answer != Refused && c.Answer != Absent:
 			cancels[c.Run] = true
 		case c.Kind != CallRetry:
+		case c.Answer == Open && c.Key != "":
+			openKeys[submission{c.Run, c.Key}] = true
 		case c.Answer == Open:
 			open[c.Run]++
 		case c.Answer == Done:
-			if before, twice := named[c.Made]; twice {
+			if before, twice := named[c.Made]; twice && (c.Key == "" || before != c.Run) {
 				t.reportAs(Duplicate, RuleAnswer, c.Made, fmt.Sprintf("is the new run of two retries: of %s and of %s", before, c.Run))
 			}
 			if named[c.Made] = c.Run; len(t.runs[c.Made]) == 0 {
@@ -202,14 +204,28 @@ func (t *timeline) checkAsked() {
 		if r.Kind != job.KindRetry {
 			continue
 		}
+		if r.Key != "" {
+			again[submission{r.Job, r.Key}] = append(again[submission{r.Job, r.Key}], name)
+		}
 		switch of, told := named[name]; {
 		case told && of != r.RetryOf:
 			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("retries %s, but the request was for %s", r.RetryOf, of))
 		case told:
-		case open[r.RetryOf] > 0:
+		case r.Key != "" && openKeys[submission{r.RetryOf, r.Key}]:
+		case r.Key == "" && open[r.RetryOf] > 0:
 			open[r.RetryOf]--
 		default:
 			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("retries %s without a request", r.RetryOf))
+		}
+	}
+	t.checkKeys(again)
+}
+
+// checkKeys checks that each key has one run.
+func (t *timeline) checkKeys(made map[submission][]string) {
+	for s, runs := range made {
+		if len(runs) > 1 {
+			t.reportAs(Duplicate, RuleAnswer, runs[1], fmt.Sprintf("key %q of job %s has %d runs", s.key, s.job, len(runs)))
 		}
 	}
 }

@@ -76,3 +76,21 @@ func showing(c Call, text string) Call { c.Shown = text; return c }
 func callRetry(client int, asked, answered float64, answer Answer) Call {
 	return said(client, CallRetry, asked, answered, answer, func(c *Call) { c.Made = "order/again" })
 }
+
+// callAgain is callRetry with a key. change sets what the answer shows of the run order/again; nil: it is not answered.
+func callAgain(client int, asked, answered float64, change func(*Call)) Call {
+	return said(client, CallRetry, asked, answered, Done, func(c *Call) {
+		if c.Key, c.Made = "a", "order/again"; change == nil {
+			c.Answer, c.Made = Open, ""
+			return
+		}
+		change(c)
+	})
+}
+
+// readAgain is a call that reads the run order/again.
+func readAgain(client int, asked, answered float64, answer Answer, change func(*Call)) Call {
+	c := said(client, CallRun, asked, answered, answer, change)
+	c.Run = "order/again"
+	return c
+}

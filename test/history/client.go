@@ -24,7 +24,7 @@ type API interface {
 	ResumeJob(ctx context.Context, name, reason string) (api.JobView, error)
 	PutJob(ctx context.Context, name string, spec job.Spec, pre api.Precondition) (api.JobView, bool, error)
 	DeleteJob(ctx context.Context, name string, pre api.Precondition) error
-	Retry(ctx context.Context, run string) (api.RunView, error)
+	RetryOnce(ctx context.Context, run, key string) (api.RunView, bool, error)
 }
 
 // Calls records the requests of clients and their answers. It is safe for concurrent use.
@@ -127,16 +127,17 @@ func (c *Client) DeleteJob(ctx context.Context, name string, pre api.Preconditio
 	return err
 }
 
-// Retry calls API.Retry and records the call.
-func (c *Client) Retry(ctx context.Context, run string) (api.RunView, error) {
+// RetryOnce calls API.RetryOnce and records the call. key may be empty. A key must be unique to a run.
+func (c *Client) RetryOnce(ctx context.Context, run, key string) (v api.RunView, created bool, err error) {
 	call := c.ask(CallRetry, jobOf(run))
-	call.Run = run
-	v, err := c.asks.Retry(ctx, run)
-	if call.Answered, call.Answer = time.Now(), answerOf(call.Kind, err); call.Answer == Done {
+	call.Run, call.Key = run, key
+	v, created, err = c.asks.RetryOnce(ctx, run, key)
+	call.Created = created
+	if call = answered(call, v, err); call.Answer == Done {
 		call.Made = v.Ref
 	}
 	c.calls.add(call)
-	return v, err
+	return v, created, err
 }
 
 func (c *Client) ask(kind CallKind, name string) Call {
@@ -144,12 +145,19 @@ func (c *Client) ask(kind CallKind, name string) Call {
 }
 
 func (c *Client) shown(call Call, v api.RunView, err error) {
-	call.Answered, call.Answer = time.Now(), answerOf(call.Kind, err)
-	if call.Answer == Done {
-		call.Run, call.State, call.Rev = v.Ref, v.State, v.Revision
-		call.Cancel = byClient(v.Run.Cancel)
+	if call = answered(call, v, err); call.Answer == Done {
+		call.Run = v.Ref
 	}
 	c.calls.add(call)
+}
+
+// answered returns call with its answer, which shows a run.
+func answered(call Call, v api.RunView, err error) Call {
+	call.Answered, call.Answer = time.Now(), answerOf(call.Kind, err)
+	if call.Answer == Done {
+		call.State, call.Rev, call.Cancel = v.State, v.Revision, byClient(v.Run.Cancel)
+	}
+	return call
 }
 
 func (c *Client) turned(call Call, v api.JobView, err error) {

@@ -50,34 +50,6 @@ func tell(calls []Call) (lines []string) {
 	return lines
 }
 
-// partition groups calls by their run or job. A submission without an answer that names its run is left out, because it does
-// not affect other calls.
-func partition(calls []Call) map[string][]Call {
-	parts := make(map[string][]Call)
-	runOf := make(map[submission]string)
-	for _, c := range calls {
-		if c.Kind == CallSubmit && c.Key != "" && c.Answer == Done {
-			runOf[submission{c.Job, c.Key}] = c.Run
-		}
-	}
-	for _, c := range calls {
-		what := c.Run
-		switch {
-		case c.Kind.ofJob():
-			what = "job " + c.Job
-		case c.Kind == CallSubmit && c.Key != "":
-			what = runOf[submission{c.Job, c.Key}]
-		}
-		if what != "" {
-			parts[what] = append(parts[what], c)
-		}
-	}
-	for _, part := range parts {
-		slices.SortStableFunc(part, func(a, b Call) int { return a.Asked.Compare(b.Asked) })
-	}
-	return parts
-}
-
 func linearize(calls []Call) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	var ops []porcupine.Operation
 	// The run of a slot may exist before all calls. A job of the job files does exist before.

@@ -70,6 +70,17 @@ func TestSubmissions(t *testing.T) {
 		{"a retry without a request", Unknown, kept, func(t *testing.T, h *History) {
 			edit(t, h, "runs/"+kept, 0, func(r *job.Run) { r.Kind, r.RetryOf = job.KindRetry, "order/key-canceled" })
 		}},
+		{"a retry with a key that was not sent", Unknown, kept, func(t *testing.T, h *History) {
+			edit(t, h, "runs/"+kept, 0, func(r *job.Run) { r.Kind, r.RetryOf = job.KindRetry, "order/key-canceled" })
+			h.Calls = append(h.Calls, Call{Kind: CallRetry, Job: "order", Run: "order/key-canceled", Key: "another", Answer: Open, Asked: sec(3), Answered: sec(4)})
+		}},
+		{"one key with two retries", Duplicate, "order/", func(t *testing.T, h *History) {
+			for _, name := range []string{kept, "order/key-canceled"} {
+				edit(t, h, "runs/"+name, 0, func(r *job.Run) { r.Kind, r.RetryOf, r.Key = job.KindRetry, "order/old", "kept" })
+			}
+			h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Kind != CallCancel })
+			h.Calls = append(h.Calls, Call{Kind: CallRetry, Job: "order", Run: "order/old", Key: "kept", Answer: Open})
+		}},
 		{"a cancel without a request", Unknown, "order/key-canceled", func(_ *testing.T, h *History) {
 			h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Kind == CallCancel })
 		}},
@@ -86,6 +97,21 @@ func TestSubmissions(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a retry with a key is sent twice", func(t *testing.T) {
+		h := recorded(t)
+		h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Run == kept })
+		edit(t, &h, "runs/"+kept, 0, func(r *job.Run) { r.Kind, r.RetryOf = job.KindRetry, "order/key-canceled" })
+		again := Call{Kind: CallRetry, Job: "order", Run: "order/key-canceled", Key: "kept", Answer: Open, Asked: sec(9.5), Answered: sec(9.6)}
+		for _, change := range []func(*Call){nil, func(c *Call) { c.Answer, c.Made, c.State = Done, kept, job.Succeeded }} {
+			if change != nil {
+				change(&again)
+			}
+			h.Calls = append(h.Calls, again, again)
+			if found := Check(h); len(found) > 0 {
+				t.Errorf("violations:\n%s", lines(found))
+			}
+		}
+	})
 	t.Run("one that was not answered may be there", func(t *testing.T) {
 		h := recorded(t)
 		h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Run == kept })
@@ -112,8 +138,10 @@ func (a answers) PauseJob(context.Context, string, string) (api.JobView, error) 
 func (a answers) PutJob(context.Context, string, job.Spec, api.Precondition) (api.JobView, bool, error) {
 	return a.job, a.err == nil, a.err
 }
-func (a answers) DeleteJob(context.Context, string, api.Precondition) error      { return a.err }
-func (a answers) Retry(context.Context, string) (api.RunView, error)             { return a.run, a.err }
+func (a answers) DeleteJob(context.Context, string, api.Precondition) error { return a.err }
+func (a answers) RetryOnce(context.Context, string, string) (api.RunView, bool, error) {
+	return a.run, a.err == nil, a.err
+}
 func (a answers) ResumeJob(context.Context, string, string) (api.JobView, error) { return a.job, a.err }
 
 func TestCallsAreRecorded(t *testing.T) {
@@ -129,7 +157,7 @@ func TestCallsAreRecorded(t *testing.T) {
 		_, _ = c.ResumeJob(ctx, "order", "y")
 		_, _, _ = c.PutJob(ctx, "order", job.Spec{Description: "d"}, api.Precondition{Revision: 4})
 		_ = c.DeleteJob(ctx, "order", api.Precondition{Revision: 3})
-		_, _ = c.Retry(ctx, "order/k")
+		_, _, _ = c.RetryOnce(ctx, "order/k", "again")
 	}
 	for _, c := range []struct {
 		err  error

@@ -26,6 +26,46 @@ var runAnswers = []answerCase{
 		callRetry(0, 1, 2, Done),
 		said(0, CallSubmit, 3, 4, Done, creates(5)),
 	}},
+	{"retried with a key, which finds the new run later", true, []Call{
+		said(1, CallRun, 1, 2, Done, shows(job.Failed, 4)),
+		callAgain(0, 3, 4, creates(5)),
+		readAgain(0, 5, 6, Done, shows(job.Running, 7)),
+		callAgain(1, 7, 8, shows(job.Succeeded, 9)),
+	}},
+	{"retried with a key at once", true, []Call{
+		callAgain(0, 1, 4, shows(job.Pending, 5)),
+		callAgain(1, 2, 5, creates(5)),
+	}},
+	{"retried with a key without an answer, and found", true, []Call{
+		callAgain(0, 1, 2, nil),
+		readAgain(1, 3, 4, Absent, nil),
+		callAgain(1, 5, 6, shows(job.Pending, 5)),
+	}},
+	{"retried with a key: created twice", false, []Call{
+		callAgain(0, 1, 4, creates(5)),
+		callAgain(1, 2, 5, creates(5)),
+	}},
+	{"retried with a key: found before it was created", false, []Call{
+		callAgain(0, 1, 2, shows(job.Pending, 5)),
+		callAgain(1, 3, 4, creates(5)),
+	}},
+	{"retried with a key: found without any creation", false, []Call{
+		callAgain(0, 1, 2, shows(job.Pending, 5)),
+		callAgain(1, 3, 4, shows(job.Pending, 5)),
+	}},
+	{"retried with a key: an older record is shown", false, []Call{
+		callAgain(0, 1, 2, creates(5)),
+		readAgain(0, 3, 4, Done, shows(job.Running, 7)),
+		callAgain(1, 5, 6, shows(job.Pending, 5)),
+	}},
+	{"retried with a key, and lost", false, []Call{
+		callAgain(0, 1, 2, creates(5)),
+		readAgain(1, 3, 4, Absent, nil),
+	}},
+	{"retried with a key before its end", false, []Call{
+		callAgain(0, 3, 4, creates(5)),
+		said(1, CallRun, 5, 6, Done, shows(job.Running, 9)),
+	}},
 	{"a run's life", true, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		said(0, CallRun, 3, 4, Done, shows(job.Pending, 5)),

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -79,5 +80,37 @@ func TestADryRunAfterADeletion(t *testing.T) {
 	v, err := r.StartBackfill(t.Context(), "tick", api.BackfillRequest{From: slot.Add(-time.Second), To: slot, DryRun: true})
 	if err != nil || v.Slots != 2 || v.Total != 1 || v.Recorded != 1 || len(v.First) != 1 {
 		t.Errorf("got %d of %d slots, %d with a run, first %v, %v; want 1 of 2, 1 with a run", v.Total, v.Slots, v.Recorded, v.First, err)
+	}
+}
+
+// TestABackfillOrderedByManyAtOnce orders the same backfill many times at once. It is one backfill, and nobody is refused.
+func TestABackfillOrderedByManyAtOnce(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	r.put(t, "tick", job.Spec{Every: job.Duration(time.Hour), Shell: "sleep 10"})
+	from := time.Now().Truncate(time.Hour).Add(-2 * time.Hour)
+	order := api.BackfillRequest{From: from, To: from.Add(time.Hour)}
+	begun := make(map[time.Time]bool)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			v, err := r.StartBackfill(t.Context(), "tick", order)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			begun[v.Created] = true
+		})
+	}
+	wg.Wait()
+	if len(begun) != 1 {
+		t.Errorf("got backfills of %v, want one", begun)
+	}
+	order.To = from
+	if _, err := r.StartBackfill(t.Context(), "tick", order); status(err) != 409 {
+		t.Errorf("another backfill: got %v, want that it is refused", err)
 	}
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,46 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/ports"
 )
+
+// TestARepeatedRequestFindsItsRun repeats requests with a key after what they refer to has changed, as a client does whose first
+// answer was lost. Each of them finds the run that the first one made.
+func TestARepeatedRequestFindsItsRun(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	r.put(t, "x", job.Spec{Shell: "true", Params: map[string]job.Param{"n": {}}})
+	request := api.RunRequest{Key: "s", Params: map[string]json.RawMessage{"n": []byte(`"one"`)}}
+	first := r.submit(t, "x", request)
+	eventually(t, "the run has ended", func() bool {
+		v, err := r.Run(t.Context(), first.Ref)
+		return err == nil && v.State.Terminal()
+	})
+	retried, _, err := r.RetryOnce(t.Context(), first.Ref, "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func(when string) {
+		t.Helper()
+		if v, created, err := r.RetryOnce(t.Context(), first.Ref, "r"); err != nil || created || v.Ref != retried.Ref {
+			t.Errorf("%s: retry: got %s, created %t, %v; want %s", when, v.Ref, created, err, retried.Ref)
+		}
+		v, created, err := r.Submit(t.Context(), "x", request)
+		if err != nil || created || v.Ref != first.Ref {
+			t.Errorf("%s: submit: got %s, created %t, %v; want %s", when, v.Ref, created, err, first.Ref)
+		}
+		for _, key := range []string{"other", ""} {
+			if _, _, err := r.RetryOnce(t.Context(), first.Ref, key); status(err) != 409 {
+				t.Errorf("%s: a retry with the key %q: got %v, want that it is refused", when, key, err)
+			}
+		}
+	}
+	r.put(t, "x", job.Spec{Shell: "true", Params: map[string]job.Param{"n": {Enum: []string{"two"}, Default: new("two")}}})
+	again("another value is allowed")
+	if err := r.DeleteJob(t.Context(), "x", api.Precondition{}); err != nil {
+		t.Fatal(err)
+	}
+	again("the job is deleted")
+}
 
 // TestChangesAtTheSameTime changes a job from many clients. Every change without a precondition succeeds. Several submissions
 // with the same key create one run.

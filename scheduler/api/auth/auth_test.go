@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -137,6 +138,32 @@ func TestATokenExpires(t *testing.T) {
 	}{{time.Time{}, false}, {now.Add(time.Second), false}, {now, true}, {now.Add(-time.Hour), true}} {
 		if got := (&auth.Token{Expires: tt.expires}).Expired(now); got != tt.want {
 			t.Errorf("expires at %v: got %v", tt.expires, got)
+		}
+	}
+}
+
+// A client whose first rotation was not answered rotates the token again. The second new token has the life of the first one.
+func TestATokenIsRotatedTwice(t *testing.T) {
+	born := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	later := born.Add(time.Hour)
+	for _, life := range []time.Duration{0, 90 * 24 * time.Hour, 2 * time.Hour} {
+		token := auth.Token{ID: "a", Created: born}
+		if life != 0 {
+			token.Expires = born.Add(life)
+		}
+		for _, id := range []string{"b", "c"} {
+			var next auth.Token
+			token, next = token.Rotate(auth.Token{ID: id, Created: later}, 24*time.Hour)
+			want := time.Time{}
+			if life != 0 {
+				want = later.Add(life)
+			}
+			if !next.Expires.Equal(want) || next.Granted != nil {
+				t.Errorf("life %v: token %s expires at %v, want %v", life, id, next.Expires, want)
+			}
+			if end := born.Add(min(25*time.Hour, cmp.Or(life, 25*time.Hour))); !token.Expires.Equal(end) {
+				t.Errorf("life %v: the old token expires at %v, want %v", life, token.Expires, end)
+			}
 		}
 	}
 }

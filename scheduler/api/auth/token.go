@@ -37,21 +37,29 @@ type Token struct {
 	By        string    `json:"by,omitempty"`     // the principal that created it
 	Expires   time.Time `json:"expires,omitzero"` // zero: never
 	Note      string    `json:"note,omitempty"`
+
+	Granted *time.Time `json:"granted,omitempty"` // Expires before a rotation shortened it; nil: it was not rotated
 }
 
 // Expired reports whether the token is no longer valid at now.
 func (t *Token) Expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
 
 // Rotate replaces the token by next, which has only an id, a hash, a creator and the time of its creation. It returns the token,
-// which is valid for overlap longer, and the new token with the same rights and the same life.
+// which is valid for overlap longer, and the new token with the same rights and the same life. A token can be rotated again, for
+// example because the first answer was lost: all new tokens have the same life.
 func (t Token) Rotate(next Token, overlap time.Duration) (old, rotated Token) {
+	granted := t.Expires
+	if t.Granted != nil {
+		granted = *t.Granted
+	}
 	rotated = t
 	rotated.ID, rotated.Hash, rotated.Created, rotated.By = next.ID, next.Hash, next.Created, next.By
-	if !t.Expires.IsZero() {
-		rotated.Expires = next.Created.Add(t.Expires.Sub(t.Created))
+	rotated.Expires, rotated.Granted = time.Time{}, nil
+	if !granted.IsZero() {
+		rotated.Expires = next.Created.Add(granted.Sub(t.Created))
 	}
 	if end := next.Created.Add(overlap); t.Expires.IsZero() || end.Before(t.Expires) {
-		t.Expires = end
+		t.Expires, t.Granted = end, &granted
 	}
 	return t, rotated
 }

@@ -37,31 +37,42 @@ func (b *Backend) StartBackfill(ctx context.Context, o job.Backfill, dry bool) (
 	if err != nil {
 		return api.BackfillView{}, err
 	}
-	previous, err := b.store.Backfill(ctx, o.Job)
-	switch {
-	case errors.Is(err, job.ErrNotFound):
-	case err != nil:
-		return api.BackfillView{}, storeError(err)
-	case previous.State == job.BackfillRunning && !dry:
-		if previous.Same(&o) {
-			return b.backfillView(&previous), nil
+	previous := func(ctx context.Context) (job.Backfill, error) {
+		previous, err := b.store.Backfill(ctx, o.Job)
+		if errors.Is(err, job.ErrNotFound) {
+			return job.Backfill{}, nil
 		}
-		return api.BackfillView{}, &api.Refusal{Reason: fmt.Sprintf(
-			"a backfill of job %s is running: wait for it, or stop it with `rota backfill %s --stop`", o.Job, o.Job)}
-	}
-	if o.Steps, err = b.backfilledSteps(j); err != nil {
-		return api.BackfillView{}, err
-	}
-	if err := b.plan(ctx, &o, j, when, &previous); err != nil {
-		return api.BackfillView{}, err
+		return previous, storeError(err)
 	}
 	if dry {
+		p, err := previous(ctx)
+		if err == nil {
+			err = b.plan(ctx, &o, j, when, &p)
+		}
+		if err != nil {
+			return api.BackfillView{}, err
+		}
 		return b.dryRun(&o, j, when), nil
 	}
-	o.Rev, o.Past = previous.Rev, previous.Decided()
-	written, err := b.store.PutBackfill(ctx, o)
+	written, err := store.Edit(ctx, previous,
+		func(p job.Backfill) (job.Backfill, bool, error) {
+			switch running := p.State == job.BackfillRunning; {
+			case running && p.Same(&o): // a request that was sent twice, also at the same time
+				return p, false, nil
+			case running:
+				return p, false, &api.Refusal{Reason: fmt.Sprintf(
+					"a backfill of job %s is running: wait for it, or stop it with `rota backfill %s --stop`", o.Job, o.Job)}
+			}
+			next := o
+			next.Rev, next.Past = p.Rev, p.Decided()
+			return next, true, b.plan(ctx, &next, j, when, &p)
+		},
+		func(ctx context.Context, next job.Backfill) (job.Backfill, error) {
+			written, err := b.store.PutBackfill(ctx, next)
+			return written, storeError(err)
+		})
 	if err != nil {
-		return api.BackfillView{}, storeError(err)
+		return api.BackfillView{}, err
 	}
 	b.shown(ctx, written.Rev)
 	return b.backfillView(&written), nil
@@ -108,8 +119,13 @@ func (b *Backend) backfilledSteps(j *job.Job) ([]string, error) {
 	return steps, nil
 }
 
-// plan sets the ranges of a backfill, and how many slots they have.
-func (b *Backend) plan(ctx context.Context, o *job.Backfill, j *job.Job, when *schedule.Schedule, previous *job.Backfill) error {
+// plan sets the steps of a backfill, its ranges, and how many slots they have.
+func (b *Backend) plan(
+	ctx context.Context, o *job.Backfill, j *job.Job, when *schedule.Schedule, previous *job.Backfill,
+) (err error) {
+	if o.Steps, err = b.backfilledSteps(j); err != nil {
+		return err
+	}
 	events, err := b.store.Events(ctx, o.Job, backfillEvents)
 	if err != nil {
 		return storeError(err)

@@ -51,6 +51,9 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 			return api.RunView{}, false, err
 		}
 		if current == nil {
+			if there, ok := b.earlier(ctx, &r); ok { // the job was deleted since
+				return api.NewRunView(there), false, nil
+			}
 			return api.RunView{}, false, fmt.Errorf("job %s: %w", s.Job, job.ErrNotFound)
 		}
 		r.Generation, does = current.Generation, current.Spec
@@ -213,6 +216,17 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume
 	if err := b.up(); err != nil {
 		return api.RunView{}, false, err
 	}
+	v, created, err = b.retry(ctx, jobName, id, key, by, resume)
+	if key != "" && !resume && (errors.Is(err, job.ErrNotFound) || errors.As(err, new(*api.Refusal))) {
+		there, ok := b.earlier(ctx, &job.Run{Job: jobName, ID: runID(key, time.Time{}), Key: key})
+		if ok && there.RetryOf == jobName+"/"+id { // the definition or the history has changed since
+			return api.NewRunView(there), false, nil
+		}
+	}
+	return v, created, err
+}
+
+func (b *Backend) retry(ctx context.Context, jobName, id, key, by string, resume bool) (v api.RunView, created bool, err error) {
 	old, err := b.store.Run(ctx, jobName, id)
 	if err != nil {
 		return api.RunView{}, false, storeError(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
 )
 
 // Tokens returns the tokens in the store.
@@ -51,17 +52,25 @@ func (b *Backend) RotateToken(ctx context.Context, id string, next auth.Token, o
 	return next, nil
 }
 
-// RevokeToken removes a token.
+// RevokeToken removes a token. If another client changes the token at the same time, it removes that one.
 func (b *Backend) RevokeToken(ctx context.Context, id string) error {
 	if err := b.up(); err != nil {
 		return err
 	}
-	_, rev, err := b.store.Token(ctx, id)
-	if err != nil && rev == 0 { // an unreadable token can be revoked
-		return storeError(err)
-	}
-	if err := b.store.DeleteToken(ctx, id, rev); err != nil {
-		return storeError(err)
+	_, err := store.Edit(ctx,
+		func(ctx context.Context) (int64, error) {
+			_, rev, err := b.store.Token(ctx, id)
+			if rev != 0 { // an unreadable token can be revoked
+				return rev, nil
+			}
+			return 0, storeError(err)
+		},
+		func(rev int64) (int64, bool, error) { return rev, true, nil },
+		func(ctx context.Context, rev int64) (int64, error) {
+			return rev, storeError(b.store.DeleteToken(ctx, id, rev))
+		})
+	if err != nil {
+		return err
 	}
 	b.shownTokens(ctx, func() bool { known, _ := b.tokens.Token(id); return known == nil })
 	return nil
