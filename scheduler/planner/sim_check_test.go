@@ -51,6 +51,7 @@ func (c *checker) change(ch job.Change) {
 		c.sim.land(f)
 	}
 	c.flowChange(ch)
+	c.limits.define(ch)
 	r := job.ValueOf[job.Run](ch)
 	if r == nil {
 		return
@@ -68,6 +69,7 @@ func (c *checker) change(ch job.Change) {
 	}
 	c.stepRun(old, r)
 	c.limits.change(c, old, r)
+	c.waited(old, r)
 	if r.State == job.Armed {
 		c.approved(r)
 		c.room(r)

@@ -140,6 +140,7 @@ func (w *sim) heal() {
 	w.healed = true
 	w.log("everything is healed")
 	w.repair()
+	w.defineLimits()
 	w.resumeAll()
 	for _, r := range w.replicas {
 		r.up()
@@ -245,6 +246,8 @@ func (w *sim) disturb() {
 				continue
 			}
 			x.pausedTill = w.now.Add(w.upTo(12 * time.Second))
+		case 2, 3:
+			x.drain()
 		}
 	}
 	if w.chance(0.001) {
@@ -257,6 +260,12 @@ func (w *sim) disturb() {
 	}
 	if w.flow != nil && w.chance(0.15) {
 		w.operateFlow()
+	}
+	if w.chance(0.01) {
+		w.changeLimit()
+	}
+	if w.chance(0.01) {
+		w.retry()
 	}
 	if w.chance(0.003) {
 		w.tamper()
