@@ -86,6 +86,7 @@ func (x *simWorker) evict() {
 // putBack puts the record of an evicted worker back, and then ends the attempts that a leader gave up before.
 func (x *simWorker) putBack() {
 	if w := x.sim; x.session != "" && !x.gone && !x.back.IsZero() && !w.now.Before(x.back) {
+		x.evicted.Draining = x.draining
 		w.store.putWorker(x.evicted)
 		x.back, x.renewed = time.Time{}, w.now
 		x.attempts = slices.DeleteFunc(x.attempts, func(a *simAttempt) bool {

@@ -132,12 +132,21 @@ func makeRun(ctx context.Context, s submitter, r job.Run, behind ...job.Run) (ma
 		return job.Run{}, false, storeError(err)
 	case r.Key != "" && made.Key == r.Key:
 		return made, errors.Is(err, job.ErrOutcomeUnknown) && made.Created.Equal(r.Created) && made.By == r.By, nil
+	case r.Key != "" && made.Rev != 0:
+		return job.Run{}, false, usedKey(r.Key, "for another workflow, which has run "+made.Name())
+	case r.Key != "" && len(behind) > 0:
+		return job.Run{}, false, usedKey(r.Key, "for a run of a step behind job "+r.Job)
 	case r.Key != "":
 		return job.Run{}, false, storeError(err)
 	case made.Rev == 0:
 		return job.Run{}, false, fmt.Errorf("run %s was created, but its record is unreadable: %w", r.Name(), context.DeadlineExceeded)
 	}
 	return made, true, nil
+}
+
+// usedKey returns the error for a key of other work.
+func usedKey(key, what string) error {
+	return &api.Invalid{Errors: []api.FieldError{{Message: fmt.Sprintf("key %q was used %s: use a new key for new work", key, what)}}}
 }
 
 // runID returns the ID of a run that belongs to no slot. The same key gives the same ID. Without a key, the ID is new; such IDs
@@ -232,6 +241,12 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume
 	if workflow.Waited(&old) {
 		r.Due, r.Reason = job.WhenParentsEnd, job.ReasonParents
 	}
+	refuse := func(err error) (api.RunView, bool, error) {
+		if there, ok := b.earlier(ctx, &r); ok { // the definition has changed since
+			return api.NewRunView(there), false, nil
+		}
+		return api.RunView{}, false, err
+	}
 	does := r.Spec
 	if r.Spec == nil { // without a spec of its own, the new run uses the present definition of the job
 		current, err := b.current(ctx, jobName)
@@ -239,19 +254,17 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume
 		case err != nil:
 			return api.RunView{}, false, err
 		case current == nil:
-			return api.RunView{}, false, &api.Refusal{
-				Reason: fmt.Sprintf("run %s cannot be retried: job %s was deleted", old.Name(), jobName),
-			}
+			return refuse(refusal("run %s cannot be retried: job %s was deleted", old.Name(), jobName))
 		}
 		r.Generation, does = current.Generation, current.Spec
 	}
 	if err := keepParams(&r, &old, does); err != nil {
-		return api.RunView{}, false, err
+		return refuse(err)
 	}
 	var behind []job.Run
 	if resume {
 		if behind, err = b.resumed(ctx, &old, &r); err != nil {
-			return api.RunView{}, false, err
+			return refuse(err)
 		}
 	}
 	made, created, err := makeRun(ctx, b.admitting(does), r, behind...)
