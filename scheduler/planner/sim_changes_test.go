@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/workflow"
 )
 
@@ -84,5 +85,42 @@ func (c *checker) waited(old, r *job.Run) {
 		c.fail("run %s is armed at %v, but may wait only until %v", r.Name(), r.Armed, until)
 	case r.State == job.Skipped && strings.HasPrefix(r.Reason, "waited") && r.Finished.Before(until):
 		c.fail("run %s is skipped at %v, but may wait until %v: %s", r.Name(), r.Finished, until, r.Reason)
+	}
+}
+
+// late checks that a slot is recorded as late only if its run had not ended by then, and only once.
+func (c *checker) late(ch job.Change) {
+	if r := job.ValueOf[job.Run](ch); r != nil && r.State.Terminal() && c.ended[r.Name()].IsZero() {
+		c.ended[r.Name()] = c.sim.now
+	}
+	e := job.ValueOf[job.Event](ch)
+	if e == nil || e.Kind != job.EventLate {
+		return
+	}
+	by, err := time.Parse(time.RFC3339, strings.TrimPrefix(e.Reason, "not finished by "))
+	if ended := c.ended[e.Run]; err != nil || !ended.IsZero() && ended.Before(by) {
+		c.fail("run %s ended at %v, and is recorded as %q: %v", e.Run, ended, e.Reason, err)
+	}
+	if id := e.Run + " " + e.ID; c.lates[id] {
+		c.fail("run %s is recorded twice as %q", e.Run, e.Reason)
+	} else {
+		c.lates[id], c.lates[e.Run] = true, true
+	}
+}
+
+// lateRecorded checks that each run which was late after everything was healed is recorded as late. A job
+// that catches up records it after its other decisions.
+func (c *checker) lateRecorded(healed time.Time) {
+	for name, r := range c.runs {
+		j, ended := c.sim.store.job(r.Job), c.ended[name]
+		if j == nil || j.Spec.FinishBy == "" || r.Kind != job.KindScheduled || c.lates[name] {
+			continue
+		}
+		if ended.IsZero() {
+			ended = c.sim.now
+		}
+		if by, ok := policy.FinishBy(j.Spec, r.Slot); ok && ended.Sub(job.Later(by, healed)) > 90*time.Second {
+			c.fail("run %s ended at %v, and is not recorded as late: it should have ended by %v", name, ended, by)
+		}
 	}
 }

@@ -135,6 +135,9 @@ func (w *sim) storm(d time.Duration) {
 	}
 }
 
+// healing is how long heal takes.
+const healing = 4 * time.Minute
+
 // heal repairs everything and gives the cluster time to catch up.
 func (w *sim) heal() {
 	w.healed = true
@@ -148,7 +151,7 @@ func (w *sim) heal() {
 	for _, x := range w.workers {
 		x.revive()
 	}
-	for end := w.now.Add(4 * time.Minute); w.now.Before(end); {
+	for end := w.now.Add(healing); w.now.Before(end); {
 		w.now = w.now.Add(500 * time.Millisecond)
 		w.step()
 	}
