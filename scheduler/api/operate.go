@@ -105,7 +105,7 @@ func checkAdHocSize(spec *job.Spec, payload json.RawMessage) error {
 }
 
 // sameWork reports whether a submission requests the same work as the run with the same key. It ignores the time, because "in 5
-// minutes" means another time in each request.
+// minutes" means another time in each request. A run that repeats another one was no submission.
 func sameWork(s *Submission, r *job.Run) bool {
 	if r.RetryOf != "" || s.Payload != nil && !bytes.Equal(compact(s.Payload), compact(r.Payload)) {
 		return false

@@ -87,9 +87,10 @@ type Verdict struct {
 }
 
 // Decidable reports whether a person may decide about the run now. It waits for that, or it will: then rule is the present rule of
-// its job, and nil means that the job has none.
+// its job, and nil means that the job has none. A run on every worker whose copies exist does not wait any more.
 func (r *Run) Decidable(rule *Approve) bool {
-	early := r.State == Pending && r.Approval == nil && r.Attempt == 0 && r.Attempts == nil && !r.Ahead && !r.AwaitsParents()
+	early := r.State == Pending && r.Approval == nil && r.Attempt == 0 && r.Attempts == nil && !r.Ahead && !r.AwaitsParents() &&
+		r.Copies == nil
 	return r.AwaitsApproval() || rule != nil && early
 }
 

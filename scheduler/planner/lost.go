@@ -92,14 +92,14 @@ func (j *jobState) retryUnknown(r *liveRun) bool {
 }
 
 // reassign writes r. If r is pending, the same decision assigns it to a worker with room. It does not if another run of the job
-// blocks r, since runs may have overlapped until now, or if r needs an approval. If r was armed ahead and its slot passed while no
-// replica led, its slot is decided again instead.
+// blocks r, since runs may have overlapped until now, if r needs an approval, or if r has waited too long. If r was armed ahead
+// and its slot passed while no replica led, its slot is decided again instead.
 func (p *Planner) reassign(j *jobState, r job.Run, now time.Time) *job.Decision {
 	missed := r.Due.Before(p.leadSince)
 	r.Ahead = r.Ahead && (missed || r.Due.After(now))
 	spec := j.spec(&r)
 	stays := r.Ahead && missed || r.State != job.Pending || spec == nil || spreads(spec, &r) || r.NeedsApproval(spec) ||
-		isBlocked(&liveRun{Run: &r}, slices.Collect(j.live.haveBegun), spec)
+		p.waitedTooLong(j, &r, now) || isBlocked(&liveRun{Run: &r}, slices.Collect(j.live.haveBegun), spec)
 	if !stays && p.mayAssign(j, &r) && p.throttleReason(j, &r, spec, now, false) == "" {
 		if w, _ := p.choose(j, spec, &r, now); w != nil {
 			if armed := j.assignTo(w, r, now); armed != nil {

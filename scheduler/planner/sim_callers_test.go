@@ -37,6 +37,12 @@ func (w *sim) defineJobs() {
 		if w.chance(0.25) {
 			spec.Approve = &job.Approve{Within: job.Duration(time.Second + w.upTo(time.Minute))}
 		}
+		if w.chance(0.2) {
+			spec.StartWithin = job.Duration(2*time.Second + w.upTo(time.Minute))
+		}
+		if w.chance(0.3) {
+			spec.FinishBy = fmt.Sprintf("%ds", 1+w.n(60))
+		}
 		w.bound(&spec)
 		name := fmt.Sprintf("j%d", i)
 		w.jobs = append(w.jobs, name)

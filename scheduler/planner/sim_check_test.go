@@ -22,7 +22,9 @@ type checker struct {
 	garbage map[string]bool         // runs that were overwritten by hand
 	skips   map[string][]*job.Event // skipped ranges of each job
 	limits  limitChecker
-	orphans []*flight // requests of former leaders that may still arrive
+	ended   map[string]time.Time // when the runs ended
+	lates   map[string]bool      // the events of late slots
+	orphans []*flight            // requests of former leaders that may still arrive
 }
 
 // execution is the time for which an attempt ran on its worker.
@@ -36,6 +38,7 @@ func newChecker(w *sim) *checker {
 	return &checker{
 		sim: w, runs: make(map[string]*job.Run), tokens: make(map[string]int64), specs: make(map[string]job.Spec),
 		execs: make(map[string][]*execution), created: make(map[string]int), garbage: make(map[string]bool), skips: make(map[string][]*job.Event),
+		ended: make(map[string]time.Time), lates: make(map[string]bool),
 	}
 }
 
@@ -51,6 +54,8 @@ func (c *checker) change(ch job.Change) {
 		c.sim.land(f)
 	}
 	c.flowChange(ch)
+	c.limits.define(ch)
+	c.late(ch)
 	r := job.ValueOf[job.Run](ch)
 	if r == nil {
 		return
@@ -68,6 +73,7 @@ func (c *checker) change(ch job.Change) {
 	}
 	c.stepRun(old, r)
 	c.limits.change(c, old, r)
+	c.waited(old, r)
 	if r.State == job.Armed {
 		c.approved(r)
 		c.room(r)
@@ -236,6 +242,7 @@ func (c *checker) verify(w *sim) []error {
 		}
 	}
 	c.stepsDecided(healed)
+	c.lateRecorded(w.now.Add(-healing))
 	for name, r := range c.runs {
 		paused := r.State == job.Skipped && r.Reason == "paused" // armed ahead and taken back
 		if w.roomy && r.Job == "all" && r.State != job.Succeeded && r.Due.Before(healed) && !c.costTooMuch(r) && !paused {

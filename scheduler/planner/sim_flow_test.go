@@ -96,6 +96,9 @@ func (w *sim) stepSpec(name string) job.Spec {
 		spec.StartWithin = job.Duration(5*time.Second + w.upTo(time.Minute))
 	}
 	if w.chance(0.2) {
+		spec.FinishBy = fmt.Sprintf("%ds", 1+w.n(60))
+	}
+	if w.chance(0.2) {
 		spec.Approve = &job.Approve{Within: job.Duration(time.Second + w.upTo(time.Minute))}
 	}
 	return spec

@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// simLimits are the limits of every simulation. Their rates are slow, so that different clocks cannot hide a mistake.
+// simLimits are the limits of every simulation, until a client changes them. Their rates are slow, so that different clocks cannot hide a mistake.
 var simLimits = map[string]job.LimitSpec{
 	"few":  {Concurrent: 2},
 	"one":  {Concurrent: 1},
@@ -16,8 +16,7 @@ var simLimits = map[string]job.LimitSpec{
 
 func (w *sim) defineLimits() {
 	for name, spec := range simLimits {
-		l := job.Limit{Name: name, Generation: 1, Updated: w.now, Spec: spec}
-		w.store.put(job.Change{Kind: job.RecordLimit, Name: name, Value: &l})
+		w.putLimit(name, spec)
 	}
 }
 
@@ -41,13 +40,33 @@ func (w *sim) bound(spec *job.Spec) {
 
 // limitChecker checks that limits and rates hold under every leader.
 type limitChecker struct {
-	tokens map[string]int64                // the last armed revision of each limit
-	begins map[string]map[string]time.Time // when attempts start, by rate and run
+	specs  map[string]job.LimitSpec    // of the limits that exist
+	tokens map[string]int64            // the last armed revision of each limit
+	begins map[string]map[string]begin // when attempts start, by rate and run
+}
+
+// begin is the start of an attempt. interval is that of its rate then.
+type begin struct {
+	at       time.Time
+	interval time.Duration
+}
+
+// define takes in a change of a limit, in the order of the log.
+func (l *limitChecker) define(ch job.Change) {
+	if ch.Kind != job.RecordLimit {
+		return
+	}
+	if l.specs == nil {
+		l.specs = make(map[string]job.LimitSpec)
+	}
+	if delete(l.specs, ch.Name); !ch.Deleted() {
+		l.specs[ch.Name] = job.ValueOf[job.Limit](ch).Spec
+	}
 }
 
 func (l *limitChecker) change(c *checker, old, r *job.Run) {
 	if l.tokens == nil {
-		l.tokens, l.begins = make(map[string]int64), make(map[string]map[string]time.Time)
+		l.tokens, l.begins = make(map[string]int64), make(map[string]map[string]begin)
 	}
 	paces := make(map[string]job.Rate)
 	if spec := c.sim.spec(r.Job); spec != nil && r.Spec == nil {
@@ -75,10 +94,14 @@ func (l *limitChecker) change(c *checker, old, r *job.Run) {
 				held++
 			}
 		}
-		if most := simLimits[name].Concurrent; held > most {
+		limit, exists := l.specs[name]
+		if !exists {
+			c.fail("run %s is armed, but limit %s does not exist", r.Name(), name)
+		}
+		if most := limit.Concurrent; held > most {
 			c.fail("limit %s is held by %d runs, at most %d may, with run %s", name, held, most, r.Name())
 		}
-		paces["limit "+name] = simLimits[name].Rate
+		paces["limit "+name] = limit.Rate
 	}
 	for pace, rate := range paces {
 		if !rate.IsZero() {
@@ -88,17 +111,18 @@ func (l *limitChecker) change(c *checker, old, r *job.Run) {
 }
 
 // starts checks that an attempt starts at least one interval from the others of its rate. If an attempt ended before a leader
-// saw it, the leader knows only its worker's clock.
+// saw it, the leader knows only its worker's clock. A slower rate says nothing about the starts before it.
 func (l *limitChecker) starts(c *checker, pace string, rate job.Rate, r *job.Run) {
 	const slack = 3 * simOffset
 	at := job.Later(r.Due, r.Armed)
 	for run, other := range l.begins[pace] {
-		if apart := at.Sub(other).Abs(); run != r.Name() && apart < rate.Interval()-slack {
+		interval := min(rate.Interval(), other.interval)
+		if apart := at.Sub(other.at).Abs(); run != r.Name() && apart < interval-slack {
 			c.fail("%s: runs %s and %s start within %v at %v", pace, run, r.Name(), apart, at)
 		}
 	}
 	if l.begins[pace] == nil {
-		l.begins[pace] = make(map[string]time.Time)
+		l.begins[pace] = make(map[string]begin)
 	}
-	l.begins[pace][r.Name()] = at
+	l.begins[pace][r.Name()] = begin{at, rate.Interval()}
 }

@@ -135,11 +135,15 @@ func (w *sim) storm(d time.Duration) {
 	}
 }
 
+// healing is how long heal takes.
+const healing = 4 * time.Minute
+
 // heal repairs everything and gives the cluster time to catch up.
 func (w *sim) heal() {
 	w.healed = true
 	w.log("everything is healed")
 	w.repair()
+	w.defineLimits()
 	w.resumeAll()
 	for _, r := range w.replicas {
 		r.up()
@@ -147,7 +151,7 @@ func (w *sim) heal() {
 	for _, x := range w.workers {
 		x.revive()
 	}
-	for end := w.now.Add(4 * time.Minute); w.now.Before(end); {
+	for end := w.now.Add(healing); w.now.Before(end); {
 		w.now = w.now.Add(500 * time.Millisecond)
 		w.step()
 	}
@@ -245,6 +249,8 @@ func (w *sim) disturb() {
 				continue
 			}
 			x.pausedTill = w.now.Add(w.upTo(12 * time.Second))
+		case 2, 3:
+			x.drain()
 		}
 	}
 	if w.chance(0.001) {
@@ -257,6 +263,12 @@ func (w *sim) disturb() {
 	}
 	if w.flow != nil && w.chance(0.15) {
 		w.operateFlow()
+	}
+	if w.chance(0.01) {
+		w.changeLimit()
+	}
+	if w.chance(0.01) {
+		w.retry()
 	}
 	if w.chance(0.003) {
 		w.tamper()

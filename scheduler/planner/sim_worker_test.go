@@ -20,6 +20,7 @@ type simWorker struct {
 	gone       bool          // its record was deleted, since its lease expired
 	evicted    job.Worker    // the record that etcd removed too early
 	back       time.Time     // when it puts that back; zero: there is none
+	draining   bool          // it accepts no new runs
 	pausedTill time.Time     // cut off from the store, or stopped
 	inbox      []order       // the orders of the present session
 	read       int           // how many orders of the store are read
@@ -40,7 +41,7 @@ func (x *simWorker) clock() time.Time { return x.sim.now.Add(x.offset).UTC() }
 // revive starts the process, or a new session.
 func (x *simWorker) revive() {
 	w := x.sim
-	x.pausedTill = time.Time{}
+	x.pausedTill, x.draining = time.Time{}, false
 	if x.session == "" {
 		w.ids++
 		x.session, x.renewed, x.gone, x.back, x.inbox = fmt.Sprintf("s%d", w.ids), w.now, false, time.Time{}, nil
@@ -85,6 +86,7 @@ func (x *simWorker) evict() {
 // putBack puts the record of an evicted worker back, and then ends the attempts that a leader gave up before.
 func (x *simWorker) putBack() {
 	if w := x.sim; x.session != "" && !x.gone && !x.back.IsZero() && !w.now.Before(x.back) {
+		x.evicted.Draining = x.draining
 		w.store.putWorker(x.evicted)
 		x.back, x.renewed = time.Time{}, w.now
 		x.attempts = slices.DeleteFunc(x.attempts, func(a *simAttempt) bool {
@@ -153,6 +155,10 @@ func (x *simWorker) begin() {
 			later = append(later, o)
 		case o.stop:
 			x.stop(o.run.Name())
+		case x.draining:
+			if r, err := o.run.Recall("worker has no memory"); err == nil {
+				_, _ = w.store.writeRun(r)
+			}
 		case w.now.Sub(o.received) < o.run.Due.Sub(o.run.Armed) && (w.healed || w.chance(0.99)):
 			later = append(later, o) // not due yet
 		case !w.healed && w.chance(0.002): // the worker loses it

@@ -32,6 +32,14 @@ func (p *Planner) skipWaited(j *jobState, now time.Time) *job.Decision {
 	return nil
 }
 
+// waitedTooLong reports whether r, which waits, is about to be skipped by skipWaited.
+func (p *Planner) waitedTooLong(j *jobState, r *job.Run, now time.Time) bool {
+	if j.def == nil || j.def.Spec.StartWithin == 0 || r.State != job.Pending || r.Attempt > 0 || r.Ahead || r.Spec != nil {
+		return false
+	}
+	return !now.Before(p.waitsSince(r).Add(j.def.Spec.StartWithin.Std()))
+}
+
 // waitsSince returns the time from which start_within counts for r: its due time, or its creation if that was later. The run of a
 // missed slot waits since the leader created it. A step waits for its parents too, so it waits since its workflow began. A run that
 // a person has approved waits since then.

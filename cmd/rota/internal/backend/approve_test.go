@@ -29,6 +29,7 @@ func TestASecondDecision(t *testing.T) {
 	approved, rejected := after(waits, verdict("ann", true)), after(waits, verdict("ann", false))
 	late := verdict("ann", true)
 	late.At = now.Add(2 * time.Hour)
+	spread := run.SpreadOver([]string{"q1"}, now)
 	steps := in(run, job.Pending)
 	steps.After, steps.Due = []job.Parent{{Job: "build"}}, job.WhenParentsEnd
 	for name, c := range map[string]struct {
@@ -42,6 +43,7 @@ func TestASecondDecision(t *testing.T) {
 		"before the run is due":           {run, rule, verdict("ann", true), false, ""},
 		"of a job that asks nobody":       {run, nil, verdict("ann", true), false, "waits for no approval"},
 		"before its parents have ended":   {steps, rule, verdict("ann", true), false, "waits for its parents"},
+		"of a run whose copies exist":     {spread, rule, verdict("ann", false), false, "waits for no approval"},
 		"after the deadline":              {waits, nil, late, false, "could be approved until"},
 		"of a run that has begun":         {in(run, job.Running), rule, verdict("ann", true), false, "it is running"},
 		"of a run that has ended":         {in(waits, job.Canceled), nil, verdict("ann", true), false, "has ended already"},

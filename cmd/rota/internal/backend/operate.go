@@ -135,12 +135,21 @@ func makeRun(ctx context.Context, s submitter, r job.Run, behind ...job.Run) (ma
 		return job.Run{}, false, storeError(err)
 	case r.Key != "" && made.Key == r.Key:
 		return made, errors.Is(err, job.ErrOutcomeUnknown) && made.Created.Equal(r.Created) && made.By == r.By, nil
+	case r.Key != "" && made.Rev != 0:
+		return job.Run{}, false, usedKey(r.Key, "for another workflow, which has run "+made.Name())
+	case r.Key != "" && len(behind) > 0:
+		return job.Run{}, false, usedKey(r.Key, "for a run of a step behind job "+r.Job)
 	case r.Key != "":
 		return job.Run{}, false, storeError(err)
 	case made.Rev == 0:
 		return job.Run{}, false, fmt.Errorf("run %s was created, but its record is unreadable: %w", r.Name(), context.DeadlineExceeded)
 	}
 	return made, true, nil
+}
+
+// usedKey returns the error for a key of other work.
+func usedKey(key, what string) error {
+	return &api.Invalid{Errors: []api.FieldError{{Message: fmt.Sprintf("key %q was used %s: use a new key for new work", key, what)}}}
 }
 
 // runID returns the ID of a run that belongs to no slot. The same key gives the same ID. Without a key, the ID is new; such IDs
@@ -253,9 +262,7 @@ func (b *Backend) retry(ctx context.Context, jobName, id, key, by string, resume
 		case err != nil:
 			return api.RunView{}, false, err
 		case current == nil:
-			return api.RunView{}, false, &api.Refusal{
-				Reason: fmt.Sprintf("run %s cannot be retried: job %s was deleted", old.Name(), jobName),
-			}
+			return api.RunView{}, false, refusal("run %s cannot be retried: job %s was deleted", old.Name(), jobName)
 		}
 		r.Generation, does = current.Generation, current.Spec
 	}
