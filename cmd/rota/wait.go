@@ -66,7 +66,7 @@ func (w *waitFlags) addLogs(cmd *cobra.Command, usage string) {
 }
 
 func (w *waitFlags) addTimeout(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "stop waiting after this time; nothing is canceled (default: no limit)")
+	addSpan(cmd.Flags(), &w.timeout, "timeout", 0, "stop waiting after this time; nothing is canceled (default: no limit)")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if w.timeout < 0 {
 			return usagef("%s: --timeout must not be negative", cmd.Name())
