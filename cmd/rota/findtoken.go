@@ -133,8 +133,8 @@ func (c *cli) devEntries() string {
 	return ""
 }
 
-// checkToken returns an error if the file holds no token, or if others can read it: in its file, or on the network. forbidden are the bits of the file's
-// mode that let others read it.
+// checkToken returns an error if the file holds no token, or if others can read it: in its file, or on the network. forbidden are
+// the bits of the file's mode that let others read it.
 func checkToken(file, servers string, forbidden os.FileMode) error {
 	if _, err := readToken(file, forbidden); err != nil {
 		return err

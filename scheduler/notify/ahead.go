@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// patience is how long the record of a job waits for all targets of a notice. Then it names those that have got it, so that the next
-// leader does not send it to them again. Usually all targets answer earlier, and one record is enough.
+// patience is how long the record of a job waits for all targets of a notice. Then it names those that have got it, so that the
+// next leader does not send it to them again. Usually all targets answer earlier, and one record is enough.
 const patience = 2 * time.Second
 
 // add adds a target, unless an earlier leader has sent it the notice.

@@ -31,7 +31,10 @@ type Find func(name string) (*job.Job, *job.NotifyState)
 // NewBook returns a book without pages. at is the revision at which the term started. First call Open for each job with
 // notifiers, with the store's content at that revision or a later one. Then call Apply with every change after at.
 func NewBook(at int64, find Find) *Book {
-	return &Book{began: at, last: at, find: find, pages: make(map[string]*page), dirty: make(map[string]*page), ahead: make(map[string]*page)}
+	return &Book{
+		began: at, last: at, find: find, pages: make(map[string]*page),
+		dirty: make(map[string]*page), ahead: make(map[string]*page),
+	}
 }
 
 // slack is the largest difference between the clocks that set the end of a run and the time of a definition.

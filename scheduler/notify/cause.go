@@ -78,7 +78,8 @@ func (s *state) say(name string, to job.Notifier, c cause, at time.Time) bool {
 	return true
 }
 
-// address adds the notifiers that get n as targets. at is when it happened. Those that have got it from an earlier leader are left out.
+// address adds the notifiers that get n as targets. at is when it happened. It leaves out those that have got n from an earlier
+// leader.
 func (n *Notice) address(to job.Notify, s *state, at time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		notifier := to[name]
