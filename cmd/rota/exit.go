@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"syscall"
@@ -71,7 +73,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case ctx.Err() != nil && errors.As(context.Cause(ctx), &signal):
 		return exitSignal + int(signal.signal)
-	case errors.Is(err, syscall.EPIPE):
+	case readerGone(err):
 		return exitSignal + int(syscall.SIGPIPE)
 	case errors.As(err, &coded):
 		return coded.code
@@ -89,6 +91,12 @@ func exitCode(ctx context.Context, err error) int {
 		return codeOf(answer)
 	}
 	return exitFailed
+}
+
+// readerGone reports whether nobody reads the output of this command any more. A connection to a server can break in the same way.
+func readerGone(err error) bool {
+	_, connection := errors.AsType[*net.OpError](err)
+	return errors.Is(err, syscall.EPIPE) && !connection
 }
 
 // codeOf returns the exit code for an error answer that matches no sentinel error.
@@ -118,8 +126,8 @@ func (c *cli) report(err error, command string) {
 	switch {
 	case c.watching && errors.As(err, &signal):
 		return // a signal is the usual end of it
-	case errors.Is(err, syscall.EPIPE):
-		return // nobody reads the output any more
+	case readerGone(err):
+		return
 	case errors.Is(err, errAttention):
 		return // the output says it
 	case errors.As(err, &usage):
@@ -135,8 +143,14 @@ func (c *cli) report(err error, command string) {
 		msg, hint = scheduleText(err), scheduleHint(err)
 	case errors.As(err, &coded) && coded.hint != "":
 		hint = coded.hint
+	case rejectsToken(err) && cmp.Or(c.cert, c.getenv("ROTA_CERT")) != "":
+		msg += ", or proves another principal than the certificate"
+		hint = "name either a token or a certificate, not both"
 	default:
 		hint = answerHint(err)
+		if command == "rota status" { // it has just not said it
+			hint = strings.Replace(hint, "`rota status`", "`rota health --ready`", 1)
+		}
 	}
 	c.printErr("rota: %s", indented(withoutGo(msg)))
 	if hint != "" {

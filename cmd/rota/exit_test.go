@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -50,7 +52,8 @@ func TestExitCodes(t *testing.T) {
 		"bad settings":        {fmt.Errorf("serve: %w", &failure.ConfigError{Err: errors.New("no such file")}), 78},
 		"bad expression":      {refusedExpr, 78},
 		"the job's own":       {&codedError{code: 75, err: errors.New("run failed")}, 75},
-		"reader has gone":     {&outputError{syscall.EPIPE}, 141},
+		"reader has gone":     {&outputError{&os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}}, 141},
+		"connection broke":    {&client.Unreachable{Err: &net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)}}, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := exitCode(context.Background(), tc.err); got != tc.want {
@@ -215,6 +218,8 @@ func TestRefusalIsOneMessageAndOneHint(t *testing.T) {
 		"one reason":       {&schedule.Error{Field: "jitter", Expr: "-1s", Msg: "is negative", Hint: "leave it out"}, "rota: jitter \"-1s\": is negative\nhint: leave it out\n"},
 		"retry later":      {&client.Error{Status: 503, Detail: "not ready", RetryAfter: 2 * time.Second}, "rota: not ready\nhint: try again in 2s; `rota status` says what is wrong\n"},
 		"several lines":    {errors.New("one\ntwo"), "rota: one\n      two\n"},
+		"connection broke": {&client.Unreachable{Servers: []string{"https://q1:8470"}, Err: &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}}, "rota: no rota answers at https://q1:8470: write tcp: write: broken pipe\nhint: if it wants a certificate, name yours with --cert and --cert-key; its log has the reason\n"},
+		"other name":       {&client.Unreachable{Servers: []string{"https://10.0.0.1:8470"}, Err: x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"q1"}}, Host: "q1.internal"}}, "rota: no rota answers at https://10.0.0.1:8470: x509: certificate is valid for q1, not q1.internal\nhint: name it as its certificate does, or issue a certificate for this name: `rota pki issue --host`\n"},
 		"mistakes in file": {config.Errors{{File: "a.yaml", Line: 1, Col: 2, Msg: "bad"}}, "a.yaml:1:2: bad\nrota: 1 mistake found\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,6 +230,25 @@ func TestRefusalIsOneMessageAndOneHint(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestTheStatusDoesNotLeadToItself(t *testing.T) {
+	var stderr strings.Builder
+	(&cli{err: &stderr}).report(&client.Error{Status: 503, Detail: "not ready", RetryAfter: 2 * time.Second}, "rota status")
+	if got, want := stderr.String(), "rota: not ready\nhint: try again in 2s; `rota health --ready` says what is wrong\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTheSuccessOfARunWithoutAttempts(t *testing.T) {
+	var stderr strings.Builder
+	v := api.NewRunView(job.Run{Job: "a", ID: "b", State: job.Succeeded, Finished: time.Unix(9, 0)})
+	if err := (&cli{err: &stderr, now: time.Now}).outcome(t.Context(), nil, &v); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := stderr.String(), "run a/b succeeded\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -84,15 +84,16 @@ func (c *cli) stdinToken(_ context.Context, server string) (string, error) {
 	c.readStdin.Do(func() {
 		var text []byte
 		text, c.stdinErr = io.ReadAll(io.LimitReader(c.in, maxToken))
-		c.stdinText = strings.TrimSpace(string(text))
+		c.stdinText = string(text)
 	})
-	switch {
-	case c.stdinErr != nil:
+	if c.stdinErr != nil {
 		return "", fmt.Errorf("read the token from stdin: %w", c.stdinErr)
-	case c.stdinText == "":
-		return "", usageError{"stdin holds no token", "write the token to stdin, or name a file with --token-file"}
 	}
-	return c.stdinText, nil
+	token, err := client.ParseToken(c.stdinText)
+	if err != nil {
+		return "", usageError{"stdin: " + err.Error(), "write the token to stdin, or name a file with --token-file"}
+	}
+	return token, nil
 }
 
 // maxToken is the largest number of bytes of a token on stdin.
@@ -109,14 +110,7 @@ func (c *cli) tokenOf(ctx context.Context, e credentials.Entry, server string) (
 	if e.TokenFile == "" {
 		return e.Token, nil
 	}
-	if err := checkMode(e.TokenFile, 0o077); err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(e.TokenFile)
-	if err != nil {
-		return "", fmt.Errorf("read token for %s: %w", server, err)
-	}
-	return strings.TrimSpace(string(text)), nil
+	return readToken(e.TokenFile, 0o077)
 }
 
 // credentialsFile returns the path of the user's credentials; "" if neither XDG_CONFIG_HOME nor HOME is set.
@@ -139,10 +133,10 @@ func (c *cli) devEntries() string {
 	return ""
 }
 
-// checkToken returns an error if others can read the token: in its file, or on the network. forbidden are the bits of the file's
-// mode that let others read it.
+// checkToken returns an error if the file holds no token, or if others can read it: in its file, or on the network. forbidden are
+// the bits of the file's mode that let others read it.
 func checkToken(file, servers string, forbidden os.FileMode) error {
-	if err := checkMode(file, forbidden); err != nil {
+	if _, err := readToken(file, forbidden); err != nil {
 		return err
 	}
 	for server := range strings.SplitSeq(servers, ",") {
@@ -153,15 +147,25 @@ func checkToken(file, servers string, forbidden os.FileMode) error {
 	return nil
 }
 
-func checkMode(file string, forbidden os.FileMode) error {
+// readToken returns the token in a file. forbidden are the bits of the file's mode that let others read it.
+func readToken(file string, forbidden os.FileMode) (string, error) {
+	const hint = "name a file that holds the token with --token-file or ROTA_TOKEN_FILE"
 	info, err := os.Stat(file)
 	if err != nil {
-		return usageError{fmt.Sprintf("token file: %v", err), "name a file that holds the token with --token-file or ROTA_TOKEN_FILE"}
+		return "", usageError{fmt.Sprintf("token file: %v", err), hint}
 	}
 	if info.Mode().Perm()&forbidden != 0 {
-		return usageError{fmt.Sprintf("token file: other users can read %s", file), "chmod 600 " + file}
+		return "", usageError{fmt.Sprintf("token file: other users can read %s", file), "chmod 600 " + file}
 	}
-	return nil
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", usageError{fmt.Sprintf("token file: %v", err), hint}
+	}
+	token, err := client.ParseToken(string(text))
+	if err != nil {
+		return "", usageError{fmt.Sprintf("token file: %s: %v", file, err), hint}
+	}
+	return token, nil
 }
 
 // checkWay returns an error if a token would travel in plain text over a network.

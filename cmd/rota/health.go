@@ -52,8 +52,8 @@ Without a server, a token and a certificate, the command asks the process at ` +
 		},
 	}
 	cmd.Flags().BoolVar(&ready, "ready", false, "probe readiness instead of liveness")
-	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Second, "how long to wait for an answer")
-	cmd.Flags().DurationVar(&wait, "wait", 0, "repeat until all say yes, for at most this long (default: ask once)")
+	addSpan(cmd.Flags(), &timeout, "timeout", 2*time.Second, "how long to wait for an answer")
+	addSpan(cmd.Flags(), &wait, "wait", 0, "repeat until all say yes, for at most this long (default: ask once)")
 	return cmd
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"regexp"
 	"slices"
@@ -31,11 +32,15 @@ func answerHint(err error) string {
 		return "name the authority of its certificate with --cacert, or the settings on its host with ROTA_CONFIG"
 	case errors.As(err, &none) && certificateRefused.MatchString(none.Err.Error()):
 		return "name a certificate that it accepts with --cert and --cert-key, or the settings on its host with ROTA_CONFIG"
+	case errors.As(err, &none) && otherName(none.Err):
+		return "name it as its certificate does, or issue a certificate for this name: `rota pki issue --host`"
+	case errors.As(err, &none) && closedEarly(none):
+		return "if it wants a certificate, name yours with --cert and --cert-key; its log has the reason"
 	case errors.As(err, &none):
 		return fmt.Sprintf("probe it with `rota health --server %s`, or name another one with --server", none.Servers[0])
 	case !errors.As(err, &answer):
 		return ""
-	case answer.Status == http.StatusUnauthorized && answer.Token:
+	case rejectsToken(answer):
 		return "ask an admin for another one, which `rota token create` makes, and name it with --token-file or ROTA_TOKEN_FILE"
 	case answer.Status == http.StatusUnauthorized:
 		return "name a token with --token-file or ROTA_TOKEN_FILE, or sign in with `rota login`"
@@ -66,6 +71,25 @@ var certificateRefused = regexp.MustCompile(`remote error: tls: .*certificate`)
 func stranger(err error) bool {
 	_, ok := errors.AsType[x509.UnknownAuthorityError](err)
 	return ok
+}
+
+// otherName reports whether the certificate of the server is for other names.
+func otherName(err error) bool {
+	_, ok := errors.AsType[x509.HostnameError](err)
+	return ok
+}
+
+// closedEarly reports whether a server with TLS closed the connection before it had the request. One that wants a certificate does
+// so, and its answer that says so is often lost.
+func closedEarly(err *client.Unreachable) bool {
+	broken, ok := errors.AsType[*net.OpError](err.Err)
+	return ok && broken.Op == "write" && strings.HasPrefix(err.Servers[0], "https://")
+}
+
+// rejectsToken reports whether a server answered that the token proves nobody.
+func rejectsToken(err error) bool {
+	answer, ok := errors.AsType[*client.Error](err)
+	return ok && answer.Status == http.StatusUnauthorized && answer.Token
 }
 
 // unknownField reports whether a server refused a field of a request because it does not know it.

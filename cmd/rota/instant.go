@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
@@ -69,6 +72,36 @@ func parseSpan(text string) (time.Duration, error) {
 	}
 	return 0, usageError{fmt.Sprintf("%q is not a time span", text), "write it with a unit, for example 90s, 2h or 7d"}
 }
+
+// spanFlag is the value of a flag that parseSpan reads.
+type spanFlag time.Duration
+
+// addSpan adds a flag with a time span.
+func addSpan(flags *pflag.FlagSet, to *time.Duration, name string, value time.Duration, usage string) {
+	*to = value
+	flags.Var((*spanFlag)(to), name, usage)
+}
+
+// Set implements pflag.Value.
+func (f *spanFlag) Set(s string) error {
+	d, err := parseSpan(s)
+	if err != nil {
+		return errors.New("it is not a time span: write it with a unit, for example 90s, 2h or 7d")
+	}
+	*f = spanFlag(d)
+	return nil
+}
+
+// String implements pflag.Value. pflag does not show a default of "0".
+func (f *spanFlag) String() string {
+	if *f == 0 {
+		return "0"
+	}
+	return time.Duration(*f).String()
+}
+
+// Type implements pflag.Value.
+func (f *spanFlag) Type() string { return "duration" }
 
 // wallLayouts are the accepted forms of a time without a zone.
 var wallLayouts = []string{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -96,5 +97,22 @@ func TestParseSpan(t *testing.T) {
 		if got, err := parseSpan(text); err == nil {
 			t.Errorf("parseSpan(%q): got %v, want an error", text, got)
 		}
+	}
+}
+
+// A flag takes days where a job file does.
+func TestAFlagTakesDays(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"pki", "init", "--dir", dir}, {"pki", "issue", "q1", "--role", "replica", "--dir", dir, "--life", "365d"},
+		{"next", "--every", "1d"},
+	} {
+		if code, _, stderr := runHere(nil, args...); code != exitOK {
+			t.Errorf("%v: got %d, %q", args, code, stderr)
+		}
+	}
+	code, _, stderr := runHere(nil, "pki", "issue", "q1", "--role", "replica", "--dir", dir, "--life", "20y")
+	if want := "it is not a time span: write it with a unit, for example 90s, 2h or 7d"; code != exitUsage || !strings.Contains(stderr, want) {
+		t.Errorf("got %d, %q, want %q in it", code, stderr, want)
 	}
 }

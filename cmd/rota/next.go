@@ -69,7 +69,7 @@ that move, drop or double a slot, and of an expression that never fires.`,
 	flags.StringVar(&f.file, "file", "", "read the jobs from this job file, without a cluster")
 	flags.StringVar(&f.timezone, "timezone", "", "IANA time zone of the expression (default UTC)")
 	flags.StringVar(&f.from, "from", "", "slots strictly after this time (default now)")
-	flags.DurationVar(&f.every, "every", 0, "fixed interval, instead of an expression")
+	addSpan(flags, &f.every, "every", 0, "fixed interval, instead of an expression")
 	flags.StringVar(&f.gap, "gap", "", "action for a time that the clock jumps over: run or skip (default run)")
 	flags.StringVar(&f.fold, "fold", "", "action for a time that the clock shows twice: first, last or both (default first)")
 	flags.IntVarP(&f.n, "number", "n", 5, "number of slots")

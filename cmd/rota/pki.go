@@ -78,7 +78,7 @@ read a renewed certificate by themselves.`,
 	cmd.Flags().StringVar(&dir, "dir", ".", "`directory` of the authority and of the certificate")
 	cmd.Flags().StringVar(&kind, "role", "", "replica, worker or user")
 	cmd.Flags().StringArrayVar(&hosts, "host", nil, "`name` or address by which others reach the owner; may be given several times")
-	cmd.Flags().DurationVar(&life, "life", certificateLife, "how long the certificate is valid")
+	addSpan(cmd.Flags(), &life, "life", certificateLife, "how long the certificate is valid")
 	_ = cmd.MarkFlagRequired("role") // the flag exists
 	kinds := []string{auth.KindReplica, auth.KindWorker, auth.KindUser}
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))

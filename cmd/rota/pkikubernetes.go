@@ -56,8 +56,8 @@ token with the role admin.`,
 	cmd.Flags().StringArrayVar(&p.hosts, "host", nil, "`name` by which others reach a replica; may be given several times")
 	cmd.Flags().
 		StringArrayVar(&servers, "api-server", nil, "`URL` to call if the Service kubernetes does not answer; may be given several times")
-	cmd.Flags().DurationVar(&p.life, "life", certificateLife, "how long a certificate is valid")
-	cmd.Flags().DurationVar(&p.renew, "renew-before", certificateLife/3, "renew a certificate that expires within this time")
+	addSpan(cmd.Flags(), &p.life, "life", certificateLife, "how long a certificate is valid")
+	addSpan(cmd.Flags(), &p.renew, "renew-before", certificateLife/3, "renew a certificate that expires within this time")
 	cmd.Flags().BoolVar(&p.token, "token", true, "make a token with the role admin, and auth.yaml")
 	cmd.Flags().StringVar(&account, "account", kubeapi.Account, "`directory` of the account of this pod")
 	_ = cmd.Flags().MarkHidden("account")

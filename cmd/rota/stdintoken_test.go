@@ -20,7 +20,7 @@ func TestATokenOnStdinServesEveryRequest(t *testing.T) {
 	}))
 	defer s.Close()
 	var out, stderr bytes.Buffer
-	c := &cli{in: strings.NewReader("secret\n"), out: &out, err: &stderr, now: time.Now}
+	c := &cli{in: strings.NewReader("secret\n\n# id k3j2h8w4q9xz, principal ci, role operator\n"), out: &out, err: &stderr, now: time.Now}
 	for range 2 {
 		c.run(context.Background(), []string{"--server", s.URL, "--token-file", "-", "jobs"})
 	}

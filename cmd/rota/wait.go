@@ -66,7 +66,7 @@ func (w *waitFlags) addLogs(cmd *cobra.Command, usage string) {
 }
 
 func (w *waitFlags) addTimeout(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "stop waiting after this time; nothing is canceled (default: no limit)")
+	addSpan(cmd.Flags(), &w.timeout, "timeout", 0, "stop waiting after this time; nothing is canceled (default: no limit)")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if w.timeout < 0 {
 			return usagef("%s: --timeout must not be negative", cmd.Name())
@@ -132,7 +132,11 @@ func (c *cli) finish(ctx context.Context, cl *client.Client, name string, w wait
 // outcome reports that a run has succeeded. Otherwise it returns an error with the exit code of the job.
 func (c *cli) outcome(ctx context.Context, cl *client.Client, r *api.RunView) error {
 	if r.State == job.Succeeded {
-		c.printErr("run %s succeeded after %s", r.Ref, lasted(startedAt(&r.Run), r.Finished, c.now()))
+		after := ""
+		if took := lasted(startedAt(&r.Run), r.Finished, c.now()); took != "" { // a run of copies has no attempt of its own
+			after = " after " + took
+		}
+		c.printErr("run %s succeeded%s", r.Ref, after)
 		return nil
 	}
 	return &codedError{code: c.jobCode(ctx, cl, r), err: errors.New(outcomeText(r))}

@@ -106,6 +106,8 @@ type NotifyState struct {
 	Job string `json:"job"`
 	// UpTo is the revision up to which all messages have been sent.
 	UpTo int64 `json:"up_to"`
+	// Ahead holds the revision up to which a notifier has got all messages, if that is later than UpTo. Another one has not answered.
+	Ahead map[string]int64 `json:"ahead,omitempty"`
 	// Failing is the last run that failed, timed out or was lost, if none has succeeded since; otherwise "". Failures is how many
 	// runs in a row ended so; 0 in records of earlier versions.
 	Failing  string `json:"failing,omitempty"`

@@ -22,6 +22,7 @@ type Book struct {
 	pages map[string]*page
 	ready []*Notice        // notices that Take has not returned yet
 	dirty map[string]*page // pages with something to record
+	ahead map[string]*page // pages with notices that some of their targets have got, and others not
 }
 
 // Find returns the present definition of a job and its NotifyState, which records the sent notices. Each is nil if there is none.
@@ -30,7 +31,10 @@ type Find func(name string) (*job.Job, *job.NotifyState)
 // NewBook returns a book without pages. at is the revision at which the term started. First call Open for each job with
 // notifiers, with the store's content at that revision or a later one. Then call Apply with every change after at.
 func NewBook(at int64, find Find) *Book {
-	return &Book{began: at, last: at, find: find, pages: make(map[string]*page), dirty: make(map[string]*page)}
+	return &Book{
+		began: at, last: at, find: find, pages: make(map[string]*page),
+		dirty: make(map[string]*page), ahead: make(map[string]*page),
+	}
 }
 
 // slack is the largest difference between the clocks that set the end of a run and the time of a definition.
@@ -78,6 +82,7 @@ func (b *Book) openPage(j *job.Job, record *job.NotifyState, at int64) *page {
 	b.pages[j.Name] = p
 	if record != nil {
 		p.record = *record
+		p.ahead = record.Ahead
 		p.givenUp, p.reported = maps.Clone(record.Attempts), maps.Clone(record.Attempts)
 		if !record.At.Before(j.Notified.Add(-slack)) {
 			p.state = state{record.Failing, record.Failures, record.Said}
@@ -154,6 +159,7 @@ func (b *Book) define(p *page, c job.Change) {
 	case def == nil || !def.Spec.Reports():
 		delete(b.pages, p.job.Name)
 		delete(b.dirty, p.job.Name)
+		delete(b.ahead, p.job.Name)
 		p.gone = true
 	default:
 		if !def.Notified.Equal(p.job.Notified) {
@@ -194,7 +200,7 @@ func (b *Book) add(p *page, c job.Change) {
 	p.state.endBy(n.Run, n.Run != nil && (n.Run.Late || p.isLate(n.Run)))
 	n.state = p.state
 	switch {
-	case n.left > 0:
+	case len(n.left) > 0:
 		b.ready = append(b.ready, n)
 	case !was.differs(n.state, mostAfter(p.job.Spec.Notify)):
 		return
@@ -218,18 +224,22 @@ func (b *Book) Take() []*Notice {
 	return slices.DeleteFunc(list, func(n *Notice) bool { return n.page.gone })
 }
 
-// Done reports that n was sent to one of its targets, or that the sender gave it up for this target.
-func (b *Book) Done(n *Notice) {
+// Done reports that n was sent to one of its targets, which is named, or that the sender gave it up for this target.
+func (b *Book) Done(n *Notice, target string) {
 	p := n.page
-	if n.left--; n.left > 0 || p.gone {
+	n.left = slices.DeleteFunc(n.left, func(name string) bool { return name == target })
+	if p.gone {
 		return
 	}
 	b.settle(p)
+	if len(p.open) > 0 {
+		b.ahead[p.job.Name] = p
+	}
 }
 
 // settle moves the record past the first notices that are done.
 func (b *Book) settle(p *page) {
-	for len(p.open) > 0 && p.open[0].left <= 0 {
+	for len(p.open) > 0 && len(p.open[0].left) == 0 {
 		p.advance(p.open[0])
 		p.open[0] = nil
 		p.open = p.open[1:]
@@ -242,6 +252,7 @@ func (b *Book) settle(p *page) {
 
 // Records returns the records to store at now, at most one for each job. Call Recorded for each of them.
 func (b *Book) Records(now time.Time) (list []job.NotifyState) {
+	b.recordAhead(now)
 	for name, p := range b.dirty {
 		if !p.writing {
 			p.writing = true

@@ -78,7 +78,8 @@ func (s *state) say(name string, to job.Notifier, c cause, at time.Time) bool {
 	return true
 }
 
-// address adds the notifiers that get n as targets. at is when it happened.
+// address adds the notifiers that get n as targets. at is when it happened. It leaves out those that have got n from an earlier
+// leader.
 func (n *Notice) address(to job.Notify, s *state, at time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		notifier := to[name]
@@ -89,7 +90,6 @@ func (n *Notice) address(to job.Notify, s *state, at time.Time) {
 		case c == noCause && n.Failures < notifier.FirstAt(), c != noCause && !s.say(name, notifier, c, at):
 			continue
 		}
-		n.To = append(n.To, Target{Name: name, URL: notifier.URL, Template: notifier.Template, Occasion: o})
+		n.add(Target{Name: name, URL: notifier.URL, Template: notifier.Template, Occasion: o})
 	}
-	n.left = len(n.To)
 }

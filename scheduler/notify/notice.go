@@ -19,8 +19,8 @@ type Notice struct {
 	To        []Target
 
 	page  *page
-	left  int   // targets in To that are not done
-	state state // of the job once the notice is done
+	left  []string // names of the targets in To that are not done
+	state state    // of the job once the notice is done
 }
 
 // Target is a notifier that gets a notice.

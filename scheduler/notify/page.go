@@ -12,13 +12,15 @@ import (
 // page holds the state of one job in a book.
 type page struct {
 	job     *job.Job
-	seen    int64           // changes up to this revision are applied
-	state   state           // at revision seen
-	givenUp map[string]int  // at revision seen: for each run that has not ended, the number of the last attempt that was given up
-	begun   map[string]bool // the runs that have not ended and whose start has its ping; nil without pings
-	late    map[string]bool // the runs that have not ended and whose slot is recorded as late; nil: there is none
-	open    []*Notice       // the first notice that is not done, and all later ones, by revision
-	gone    bool            // the job was deleted, or has no notifiers any more
+	seen    int64            // changes up to this revision are applied
+	state   state            // at revision seen
+	givenUp map[string]int   // at revision seen: for each run that has not ended, the number of the last attempt that was given up
+	begun   map[string]bool  // the runs that have not ended and whose start has its ping; nil without pings
+	late    map[string]bool  // the runs that have not ended and whose slot is recorded as late; nil: there is none
+	open    []*Notice        // the first notice that is not done, and all later ones, by revision
+	ahead   map[string]int64 // as in the record with which the page was opened
+	partly  time.Time        // when a target first had a notice that another one had not; zero: there is none
+	gone    bool             // the job was deleted, or has no notifiers any more
 
 	record   job.NotifyState // the record to be written; Rev is that of the record in the store
 	before   *state          // the failures before the first notice of revision record.UpTo; nil: that is not known
@@ -167,7 +169,7 @@ func (p *page) retreat() {
 func (p *page) nextRecord(now time.Time) job.NotifyState {
 	maps.DeleteFunc(p.reported, func(id string, _ int) bool { return p.givenUp[id] == 0 })
 	t := p.record
-	t.Job, t.At, t.Attempts = p.job.Name, now.UTC(), maps.Clone(p.reported)
+	t.Job, t.At, t.Attempts, t.Ahead = p.job.Name, now.UTC(), maps.Clone(p.reported), p.aheadNow()
 	return t
 }
 

@@ -42,8 +42,7 @@ func (p *page) ping(n *Notice) {
 	if n.Run.Reason != "" {
 		text += ": " + n.Run.Reason
 	}
-	n.To = append(n.To, Target{
+	n.add(Target{
 		Name: PingTarget, URL: to.URL, Ping: &Signal{Service: to.Service, State: state, Run: n.Run.Name(), Text: shorten(text)},
 	})
-	n.left = len(n.To)
 }

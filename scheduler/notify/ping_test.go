@@ -84,8 +84,8 @@ func TestPingsLeaveNoPage(t *testing.T) {
 	b.Apply(change(attempt("1", 1, 10)))
 	b.Apply(change(ended("1", job.Succeeded, 11)))
 	for _, n := range b.Take() {
-		for range n.To {
-			b.Done(n)
+		for _, to := range n.To {
+			b.Done(n, to.Name)
 		}
 	}
 	for _, r := range b.Records(later) {

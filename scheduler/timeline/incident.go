@@ -143,19 +143,31 @@ func (t *teller) takeovers() (list []*job.Event) {
 const handover = 2 * time.Second
 
 // causeOf returns the outage because of which a term began: the last one of the leader before it; nil if there was none. An outage
-// that was over long before is no cause.
+// that was over long before, or before that leader won its last term, is no cause.
 func (t *teller) causeOf(term *job.Event) (cause *job.Event) {
+	won := t.wonBefore(term)
 	for _, o := range t.outages() {
 		from := o.From
 		if o.Cause == job.OutageStopped {
 			from = from.Add(-handover)
 		}
 		over := !o.To.IsZero() && cmp.Or(term.From, term.At).Sub(o.To) > apart
+		over = over || !o.To.IsZero() && o.To.Before(won)
 		if o.Node == term.Previous && !from.After(term.At) && !over {
 			cause = o
 		}
 	}
 	return cause
+}
+
+// wonBefore returns when the leader before a term had won; zero if that is not known.
+func (t *teller) wonBefore(term *job.Event) (won time.Time) {
+	for _, e := range t.Cluster {
+		if e.Kind == job.EventLeader && e.Node == term.Previous && e.At.Before(term.At) {
+			won = job.Later(won, e.At)
+		}
+	}
+	return won
 }
 
 func (t *teller) tellOutages() {

@@ -86,6 +86,21 @@ q1 was stopped at 10:49:05Z, and was back at 10:49:20Z; q2 took over within a se
 No run was retried or lost.
 1 job ran up to 200 ms late.
 All 3 members are present.`},
+		"each was stopped twice, and drained after its handover": {
+			timeline.Facts{
+				Cluster: []*job.Event{
+					leads("q3", "q2", 5, 5.1), leads("q1", "q3", 10, 10.1), outage("q3", job.OutageStopped, 15, 18),
+					leads("q3", "q1", 28, 28.1), leads("q2", "q3", 32, 32.1), outage("q3", job.OutageStopped, 39, 43),
+				},
+			}, all, `
+q3 was stopped at 10:49:15Z, and was back at 10:49:18Z.
+q3 was stopped at 10:49:39Z, and was back at 10:49:43Z.
+q3 took over from q2 at 10:49:05Z.
+q1 took over from q3 at 10:49:10Z.
+q3 took over from q1 at 10:49:28Z.
+q2 took over from q3 at 10:49:32Z.
+No run was retried or lost.
+All 3 members are present.`},
 		"the majority was lost": {
 			timeline.Facts{
 				Cluster: []*job.Event{outage("q2", "", 50, 71), outage("q3", "", 50.2, 71.5), leads("q1", "q1", 50, 71)},

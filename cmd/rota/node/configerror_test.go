@@ -23,7 +23,7 @@ func TestBadSettingsAreConfigErrors(t *testing.T) {
 		want string
 	}{
 		{"a missing certificate", func(s *config.Settings) { s.HTTP.TLS = config.ServerTLS{Cert: missing, Key: missing} }, missing},
-		{"a certificate that is none", func(s *config.Settings) { s.HTTP.TLS = config.ServerTLS{Cert: file, Key: file} }, "http.tls"},
+		{"a certificate that is none", func(s *config.Settings) { s.HTTP.TLS = config.ServerTLS{Cert: file, Key: file} }, "http.tls.cert " + file},
 		{"a missing authority of clients", func(s *config.Settings) { s.HTTP.TLS = certs; s.HTTP.TLS.ClientCA = missing }, missing},
 		{"an authority of clients that is none", func(s *config.Settings) { s.HTTP.TLS = certs; s.HTTP.TLS.ClientCA = file }, file},
 		{"a missing password", func(s *config.Settings) { far(s); s.Etcd.PasswordFile = missing }, missing},

@@ -30,7 +30,7 @@ func memberTLS(e config.ClientTLS, clients string) (embedded.TLS, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(e.Cert, e.Key)
 	if err != nil {
-		return t, failure.Config(fmt.Errorf("read etcd.embedded.tls: %w", err))
+		return t, failure.Config(fmt.Errorf("read etcd.embedded.tls.cert %s and etcd.embedded.tls.key %s: %w", e.Cert, e.Key, err))
 	}
 	ofProcess := func(u *url.URL) bool {
 		id, err := auth.ParseCertificateID(u)

@@ -17,7 +17,7 @@ func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 		return nil, nil
 	}
 	if _, err := tls.LoadX509KeyPair(t.Cert, t.Key); err != nil {
-		return nil, failure.Config(fmt.Errorf("read http.tls: %w", err))
+		return nil, failure.Config(fmt.Errorf("read http.tls.cert %s and http.tls.key %s: %w", t.Cert, t.Key, err))
 	}
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS12,

@@ -272,7 +272,11 @@ func (c *Client) token(ctx context.Context, server string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("read token: %w", err)
 		}
-		return strings.TrimSpace(string(b)), nil
+		token, err := ParseToken(string(b))
+		if err != nil {
+			return "", fmt.Errorf("read token: %s: %w", c.cfg.TokenFile, err)
+		}
+		return token, nil
 	case c.cfg.Token != nil:
 		return c.cfg.Token(ctx, server)
 	}

@@ -2,11 +2,26 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
+
+// ParseToken returns the token in a text: its first line. What `rota token create` prints has more lines, which say whose it is.
+func ParseToken(text string) (string, error) {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	token := strings.TrimSpace(line)
+	switch {
+	case token == "":
+		return "", errors.New("there is no token in it")
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", errors.New("its first line is not a token")
+	}
+	return token, nil
+}
 
 // Tokens returns the tokens in the store.
 func (c *Client) Tokens(ctx context.Context) ([]api.TokenView, error) {

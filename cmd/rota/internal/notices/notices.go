@@ -40,9 +40,15 @@ type sender struct {
 	shown  []job.Undelivered // owned by run: what Show last got
 
 	mu      sync.Mutex
-	settled []*notify.Notice // guarded by mu: notices that were sent or given up since the last look at book
-	written []written        // guarded by mu: answers of the store since the last look at book
-	ready   chan struct{}    // holds a token if settled or written is not empty
+	settled []settled     // guarded by mu: notices that were sent or given up since the last look at book
+	written []written     // guarded by mu: answers of the store since the last look at book
+	ready   chan struct{} // holds a token if settled or written is not empty
+}
+
+// settled is a notice that was sent to one of its targets, or given up for it.
+type settled struct {
+	notice *notify.Notice
+	target string
 }
 
 // written is the store's answer to a record of notices.
@@ -140,13 +146,13 @@ func mayHaveNotice(r *job.Run) bool { return r.State != job.Pending || len(r.Att
 
 // post sends a notice to each of its notifiers.
 func (s *sender) post(ctx context.Context, n *notify.Notice) {
-	done := func() {
-		s.mu.Lock()
-		s.settled = append(s.settled, n)
-		s.mu.Unlock()
-		s.wake()
-	}
 	for _, to := range n.To {
+		done := func() {
+			s.mu.Lock()
+			s.settled = append(s.settled, settled{n, to.Name})
+			s.mu.Unlock()
+			s.wake()
+		}
 		if to.Ping != nil {
 			s.pings.Post(ctx, to.Name, to.URL, send.Item{
 				Line: to.Ping.Text, Message: func(context.Context) notify.Message { return notify.Message{Signal: to.Ping} }, Done: done,
@@ -202,8 +208,8 @@ func (s *sender) settle() {
 	settled, written := s.settled, s.written
 	s.settled, s.written = nil, nil
 	s.mu.Unlock()
-	for _, n := range settled {
-		s.book.Done(n)
+	for _, d := range settled {
+		s.book.Done(d.notice, d.target)
 	}
 	for _, w := range written {
 		s.book.Recorded(w.record, w.rev, w.err)

@@ -1,0 +1,58 @@
+package notify
+
+import (
+	"maps"
+	"time"
+)
+
+// patience is how long the record of a job waits for all targets of a notice. Then it names those that have got it, so that the
+// next leader does not send it to them again. Usually all targets answer earlier, and one record is enough.
+const patience = 2 * time.Second
+
+// add adds a target, unless an earlier leader has sent it the notice.
+func (n *Notice) add(to Target) {
+	if n.Rev > n.page.ahead[to.Name] {
+		n.To, n.left = append(n.To, to), append(n.left, to.Name)
+	}
+}
+
+// recordAhead makes records of notices that some of their targets have got, while another one has not answered for some time.
+func (b *Book) recordAhead(now time.Time) {
+	for name, p := range b.ahead {
+		switch {
+		case len(p.open) == 0:
+			delete(b.ahead, name)
+			p.partly = time.Time{}
+		case p.partly.IsZero():
+			p.partly = now
+		case now.Sub(p.partly) >= patience:
+			delete(b.ahead, name)
+			p.partly = time.Time{}
+			b.dirty[name] = p
+		}
+	}
+}
+
+// aheadNow returns, for each target that has got the first open notice, the revision up to which it has got all of them.
+func (p *page) aheadNow() map[string]int64 {
+	if len(p.open) == 0 {
+		return nil
+	}
+	newest := max(p.seen-1, p.open[len(p.open)-1].Rev)
+	upTo := make(map[string]int64)
+	for name := range p.ahead {
+		upTo[name] = newest
+	}
+	for _, n := range p.open {
+		for _, to := range n.To {
+			upTo[to.Name] = newest
+		}
+	}
+	for _, n := range p.open {
+		for _, name := range n.left {
+			upTo[name] = min(upTo[name], n.Rev-1)
+		}
+	}
+	maps.DeleteFunc(upTo, func(_ string, rev int64) bool { return rev < p.open[0].Rev })
+	return upTo
+}
