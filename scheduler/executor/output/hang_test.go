@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -71,6 +72,7 @@ func TestASweepThatStallsIsFollowedByAnother(t *testing.T) {
 // A file server that hangs occupies a bounded number of threads. A file that it opens late is closed. A FIFO stands for it: its open
 // waits for a writer.
 func TestAFileServerThatHangsOccupiesFewThreads(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would close the files
 	dir := t.TempDir()
 	put(t, dir, "a/x", "text")
 	file := path(dir, "a/x", 1)
