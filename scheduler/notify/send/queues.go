@@ -18,7 +18,7 @@ type Sender interface {
 
 // Observer counts the outcomes of notices. Several goroutines call its method.
 type Observer interface {
-	// Notified adds n notices with an outcome of Sent, Summed, Repeated or Failed.
+	// Notified adds n notices with an outcome of Sent, Summed, Repeated, Failed or Dropped.
 	Notified(notifier, outcome string, n int)
 }
 
