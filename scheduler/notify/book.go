@@ -166,7 +166,7 @@ func (b *Book) define(p *page, c job.Change) {
 // add makes a notice of a change, if a notifier of the job gets it. It makes a notice without targets if the state has changed and
 // the next leader could not derive that from the history alone.
 func (b *Book) add(p *page, c job.Change) {
-	n := &Notice{Job: p.job.Name, Rev: c.Rev, Run: job.ValueOf[job.Run](c), Event: job.ValueOf[job.Event](c), page: p}
+	n := &Notice{Job: p.job.Name, Rev: c.Rev, Run: job.ValueOf[job.Run](c), Event: job.ValueOf[job.Event](c)}
 	was, at := p.state, time.Time{}
 	switch {
 	case n.Run != nil:
@@ -192,14 +192,17 @@ func (b *Book) add(p *page, c job.Change) {
 	n.address(p.job.Spec.Notify, &p.state, at)
 	p.ping(n)
 	p.state.endBy(n.Run, n.Run != nil && (n.Run.Late || p.isLate(n.Run)))
-	n.state = p.state
+	n.Receipt = &Receipt{page: p, rev: n.Rev, attempt: n.Attempt, left: len(n.To), state: p.state}
+	if n.Attempt > 0 {
+		n.Receipt.run = n.Run.ID
+	}
 	switch {
-	case n.left > 0:
+	case len(n.To) > 0:
 		b.ready = append(b.ready, n)
-	case !was.differs(n.state, mostAfter(p.job.Spec.Notify)):
+	case !was.differs(p.state, mostAfter(p.job.Spec.Notify)):
 		return
 	}
-	p.open = append(p.open, n)
+	p.open = append(p.open, n.Receipt)
 	b.settle(p)
 }
 
@@ -211,17 +214,17 @@ func mostAfter(to job.Notify) (most int) {
 	return most
 }
 
-// Take returns the new notices to send. Call Done for each target of each notice.
+// Take returns the new notices to send. Call Done for each target of each notice, with the receipt of the notice.
 func (b *Book) Take() []*Notice {
 	list := b.ready
 	b.ready = nil
-	return slices.DeleteFunc(list, func(n *Notice) bool { return n.page.gone })
+	return slices.DeleteFunc(list, func(n *Notice) bool { return n.Receipt.page.gone })
 }
 
-// Done reports that n was sent to one of its targets, or that the sender gave it up for this target.
-func (b *Book) Done(n *Notice) {
-	p := n.page
-	if n.left--; n.left > 0 || p.gone {
+// Done reports that the notice of r was sent to one of its targets, or that the sender gave it up for this target.
+func (b *Book) Done(r *Receipt) {
+	p := r.page
+	if r.left--; r.left > 0 || p.gone {
 		return
 	}
 	b.settle(p)
@@ -235,7 +238,7 @@ func (b *Book) settle(p *page) {
 		p.open = p.open[1:]
 		b.dirty[p.job.Name] = p
 	}
-	if len(p.open) > 0 && p.open[0].Rev == p.record.UpTo { // another notice of this revision is open
+	if len(p.open) > 0 && p.open[0].rev == p.record.UpTo { // another notice of this revision is open
 		p.retreat()
 	}
 }

@@ -91,5 +91,4 @@ func (n *Notice) address(to job.Notify, s *state, at time.Time) {
 		}
 		n.To = append(n.To, Target{Name: name, URL: notifier.URL, Template: notifier.Template, Occasion: o})
 	}
-	n.left = len(n.To)
 }

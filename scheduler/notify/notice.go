@@ -17,10 +17,17 @@ type Notice struct {
 	After     string         // for a recovery: the run that failed before
 	Failures  int            // how many runs in a row have failed; for a recovery, before it
 	To        []Target
+	Receipt   *Receipt
+}
 
-	page  *page
-	left  int   // targets in To that are not done
-	state state // of the job once the notice is done
+// Receipt is what the book needs once a notice is done. It does not hold the notice, so that many receipts need little memory.
+type Receipt struct {
+	page    *page
+	rev     int64
+	run     string // the ID of the run with the attempt; "": there is no attempt
+	attempt int    // Notice.Attempt
+	left    int    // targets that are not done
+	state   state  // of the job once the notice is done
 }
 
 // Target is a notifier that gets a notice.

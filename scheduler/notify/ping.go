@@ -45,5 +45,4 @@ func (p *page) ping(n *Notice) {
 	n.To = append(n.To, Target{
 		Name: PingTarget, URL: to.URL, Ping: &Signal{Service: to.Service, State: state, Run: n.Run.Name(), Text: shorten(text)},
 	})
-	n.left = len(n.To)
 }

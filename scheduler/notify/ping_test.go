@@ -85,7 +85,7 @@ func TestPingsLeaveNoPage(t *testing.T) {
 	b.Apply(change(ended("1", job.Succeeded, 11)))
 	for _, n := range b.Take() {
 		for range n.To {
-			b.Done(n)
+			b.Done(n.Receipt)
 		}
 	}
 	for _, r := range b.Records(later) {

@@ -145,8 +145,8 @@ func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Out
 	return o
 }
 
-// removed removes a container if it exists. It kills it first. It waits for a removal that is under way, for at most e.patience: the
-// engine can hang in one for ever.
+// removed removes a container if it exists. It kills it first. It waits for a removal that is under way, for at most e.patience:
+// the engine can hang in one for ever.
 func (e *Executor) removed(ctx context.Context, id string) error {
 	for began := time.Now(); ; {
 		err := e.patiently(ctx, func() error { return e.engine.remove(ctx, id) })

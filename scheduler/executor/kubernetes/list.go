@@ -13,8 +13,8 @@ import (
 // jobsPage is the largest number of Jobs in one answer.
 const jobsPage = 200
 
-// eachJob calls f with each Job that query selects, until f returns an error. It reads them page by page. If a page is too large, it
-// asks for half as many Jobs.
+// eachJob calls f with each Job that query selects, until f returns an error. It reads them page by page. If a page is too large,
+// it asks for half as many Jobs.
 func (a *attempt) eachJob(ctx context.Context, query url.Values, f func(*batchJob) error) error {
 	for limit := jobsPage; ; {
 		query.Set("limit", strconv.Itoa(limit))

@@ -143,8 +143,8 @@ func (u *Uploader) Flush(ctx context.Context) {
 	}
 }
 
-// sweep removes old output from the store until ctx ends. An error is no trouble of an upload, and the next sweep repeats it. So does
-// the next one after a sweep that has not ended after keepEvery: the store may have stopped answering in its middle.
+// sweep removes old output from the store until ctx ends. An error is no trouble of an upload, and the next sweep repeats it. A
+// sweep ends after keepEvery at the latest, because a store may stop answering in its middle.
 func (u *Uploader) sweep(ctx context.Context) {
 	for {
 		_ = call(ctx, func() error {

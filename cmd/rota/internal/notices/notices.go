@@ -40,9 +40,9 @@ type sender struct {
 	shown  []job.Undelivered // owned by run: what Show last got
 
 	mu      sync.Mutex
-	settled []*notify.Notice // guarded by mu: notices that were sent or given up since the last look at book
-	written []written        // guarded by mu: answers of the store since the last look at book
-	ready   chan struct{}    // holds a token if settled or written is not empty
+	settled []*notify.Receipt // guarded by mu: of notices that were sent or given up since the last look at book
+	written []written         // guarded by mu: answers of the store since the last look at book
+	ready   chan struct{}     // holds a token if settled or written is not empty
 }
 
 // written is the store's answer to a record of notices.
@@ -140,9 +140,10 @@ func mayHaveNotice(r *job.Run) bool { return r.State != job.Pending || len(r.Att
 
 // post sends a notice to each of its notifiers.
 func (s *sender) post(ctx context.Context, n *notify.Notice) {
+	receipt := n.Receipt
 	done := func() {
 		s.mu.Lock()
-		s.settled = append(s.settled, n)
+		s.settled = append(s.settled, receipt)
 		s.mu.Unlock()
 		s.wake()
 	}
@@ -202,8 +203,8 @@ func (s *sender) settle() {
 	settled, written := s.settled, s.written
 	s.settled, s.written = nil, nil
 	s.mu.Unlock()
-	for _, n := range settled {
-		s.book.Done(n)
+	for _, r := range settled {
+		s.book.Done(r)
 	}
 	for _, w := range written {
 		s.book.Recorded(w.record, w.rev, w.err)
