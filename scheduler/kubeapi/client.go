@@ -70,6 +70,9 @@ var (
 	ErrConflict = errors.New("conflict")
 )
 
+// ErrTooLarge is wrapped by the error of Call for an answer that is too large to be read. A smaller page may not be.
+var ErrTooLarge = fmt.Errorf("it is larger than %d MiB", maxAnswer>>20)
+
 // Call sends in as JSON, unless it is nil, and reads the answer into out, unless that is nil. The body of a PATCH is a merge patch.
 func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout*time.Duration(len(c.servers)))
@@ -86,8 +89,11 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 		return err
 	}
 	defer resp.Close()
-	text, err := io.ReadAll(io.LimitReader(resp, maxAnswer))
-	if err == nil && out != nil {
+	text, err := io.ReadAll(io.LimitReader(resp, maxAnswer+1))
+	switch {
+	case err == nil && len(text) > maxAnswer:
+		err = ErrTooLarge
+	case err == nil && out != nil:
 		err = json.Unmarshal(text, out)
 	}
 	if err != nil {

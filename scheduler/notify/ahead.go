@@ -2,6 +2,7 @@ package notify
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -11,8 +12,8 @@ const patience = 2 * time.Second
 
 // add adds a target, unless an earlier leader has sent it the notice.
 func (n *Notice) add(to Target) {
-	if n.Rev > n.page.ahead[to.Name] {
-		n.To, n.left = append(n.To, to), append(n.left, to.Name)
+	if r := n.Receipt; r.rev > r.page.ahead[to.Name] {
+		n.To, r.to = append(n.To, to), append(r.to, delivery{target: to.Name})
 	}
 }
 
@@ -38,21 +39,21 @@ func (p *page) aheadNow() map[string]int64 {
 	if len(p.open) == 0 {
 		return nil
 	}
-	newest := max(p.seen-1, p.open[len(p.open)-1].Rev)
+	newest := max(p.seen-1, p.open[len(p.open)-1].rev)
 	upTo := make(map[string]int64)
 	for name := range p.ahead {
 		upTo[name] = newest
 	}
-	for _, n := range p.open {
-		for _, to := range n.To {
-			upTo[to.Name] = newest
+	for _, r := range slices.Backward(p.open) { // the first notice that a target has not got decides
+		for _, d := range r.to {
+			switch _, known := upTo[d.target]; {
+			case !d.done:
+				upTo[d.target] = r.rev - 1
+			case !known:
+				upTo[d.target] = newest
+			}
 		}
 	}
-	for _, n := range p.open {
-		for _, name := range n.left {
-			upTo[name] = min(upTo[name], n.Rev-1)
-		}
-	}
-	maps.DeleteFunc(upTo, func(_ string, rev int64) bool { return rev < p.open[0].Rev })
+	maps.DeleteFunc(upTo, func(_ string, rev int64) bool { return rev < p.open[0].rev })
 	return upTo
 }

@@ -30,7 +30,7 @@ func TestABrokenNotifierRepeatsNoMessageOfTheOthers(t *testing.T) {
 		first.Apply(change(r))
 	}
 	for _, n := range first.Take() {
-		first.Done(n, "ops")
+		first.Done(n.Receipt, "ops")
 	}
 	if got := record(first, later); got != nil {
 		t.Errorf("pager may answer soon: got the record %+v, want none yet", got)
@@ -52,7 +52,7 @@ func TestABrokenNotifierRepeatsNoMessageOfTheOthers(t *testing.T) {
 	if diff := cmp.Diff([]string{"ops failure 3", "pager failure 3"}, summarize(news)); diff != "" {
 		t.Errorf("after another failure (-want +got):\n%s", diff)
 	}
-	second.Done(open[0], "pager")
+	second.Done(open[0].Receipt, "pager")
 	told = record(second, later.Add(4*time.Second))
 
 	third := book(40, j)
@@ -61,9 +61,9 @@ func TestABrokenNotifierRepeatsNoMessageOfTheOthers(t *testing.T) {
 		t.Errorf("the third leader (-want +got):\n%s", diff)
 	}
 
-	second.Done(open[1], "pager")
-	second.Done(news[0], "ops")
-	second.Done(news[0], "pager")
+	second.Done(open[1].Receipt, "pager")
+	second.Done(news[0].Receipt, "ops")
+	second.Done(news[0].Receipt, "pager")
 	if told = record(second, later.Add(5*time.Second)); told == nil || told.UpTo != 21 || len(told.Ahead) != 0 {
 		t.Errorf("after all: got the record %+v, want everything up to 21, and nobody ahead", told)
 	}

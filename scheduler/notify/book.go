@@ -172,7 +172,10 @@ func (b *Book) define(p *page, c job.Change) {
 // add makes a notice of a change, if a notifier of the job gets it. It makes a notice without targets if the state has changed and
 // the next leader could not derive that from the history alone.
 func (b *Book) add(p *page, c job.Change) {
-	n := &Notice{Job: p.job.Name, Rev: c.Rev, Run: job.ValueOf[job.Run](c), Event: job.ValueOf[job.Event](c), page: p}
+	n := &Notice{
+		Job: p.job.Name, Rev: c.Rev, Run: job.ValueOf[job.Run](c), Event: job.ValueOf[job.Event](c),
+		Receipt: &Receipt{page: p, rev: c.Rev},
+	}
 	was, at := p.state, time.Time{}
 	switch {
 	case n.Run != nil:
@@ -198,14 +201,17 @@ func (b *Book) add(p *page, c job.Change) {
 	n.address(p.job.Spec.Notify, &p.state, at)
 	p.ping(n)
 	p.state.endBy(n.Run, n.Run != nil && (n.Run.Late || p.isLate(n.Run)))
-	n.state = p.state
+	n.Receipt.attempt, n.Receipt.state = n.Attempt, p.state
+	if n.Attempt > 0 {
+		n.Receipt.run = n.Run.ID
+	}
 	switch {
-	case len(n.left) > 0:
+	case len(n.To) > 0:
 		b.ready = append(b.ready, n)
-	case !was.differs(n.state, mostAfter(p.job.Spec.Notify)):
+	case !was.differs(p.state, mostAfter(p.job.Spec.Notify)):
 		return
 	}
-	p.open = append(p.open, n)
+	p.open = append(p.open, n.Receipt)
 	b.settle(p)
 }
 
@@ -217,17 +223,19 @@ func mostAfter(to job.Notify) (most int) {
 	return most
 }
 
-// Take returns the new notices to send. Call Done for each target of each notice.
+// Take returns the new notices to send. Call Done for each target of each notice, with the receipt of the notice.
 func (b *Book) Take() []*Notice {
 	list := b.ready
 	b.ready = nil
-	return slices.DeleteFunc(list, func(n *Notice) bool { return n.page.gone })
+	return slices.DeleteFunc(list, func(n *Notice) bool { return n.Receipt.page.gone })
 }
 
-// Done reports that n was sent to one of its targets, which is named, or that the sender gave it up for this target.
-func (b *Book) Done(n *Notice, target string) {
-	p := n.page
-	n.left = slices.DeleteFunc(n.left, func(name string) bool { return name == target })
+// Done reports that the notice of r was sent to one of its targets, which is named, or that the sender gave it up for this target.
+func (b *Book) Done(r *Receipt, target string) {
+	p := r.page
+	if i := slices.Index(r.to, delivery{target: target}); i >= 0 {
+		r.to[i].done = true
+	}
 	if p.gone {
 		return
 	}
@@ -239,13 +247,13 @@ func (b *Book) Done(n *Notice, target string) {
 
 // settle moves the record past the first notices that are done.
 func (b *Book) settle(p *page) {
-	for len(p.open) > 0 && len(p.open[0].left) == 0 {
+	for len(p.open) > 0 && p.open[0].done() {
 		p.advance(p.open[0])
 		p.open[0] = nil
 		p.open = p.open[1:]
 		b.dirty[p.job.Name] = p
 	}
-	if len(p.open) > 0 && p.open[0].Rev == p.record.UpTo { // another notice of this revision is open
+	if len(p.open) > 0 && p.open[0].rev == p.record.UpTo { // another notice of this revision is open
 		p.retreat()
 	}
 }

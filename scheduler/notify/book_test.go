@@ -172,7 +172,7 @@ func TestJobWithoutNotifiersIsNotReported(t *testing.T) {
 	j = defined()
 	j.Spec.Notify = nil
 	b.Apply(job.Change{Kind: job.RecordJob, Name: "a", Rev: 13, Value: j})
-	b.Done(all[0], "ops")
+	b.Done(all[0].Receipt, "ops")
 	if len(b.Records(later)) != 0 {
 		t.Error("a record for a job that lost its notifiers")
 	}
@@ -193,7 +193,7 @@ func TestOldEventsAreNotReportedAgain(t *testing.T) {
 	if diff := cmp.Diff([]string{"ops missed event"}, summarize(all)); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
-	b.Done(all[0], "ops")
+	b.Done(all[0].Receipt, "ops")
 	b.Recorded(b.Records(later)[0], 11, nil)
 	b.Apply(job.Change{Kind: job.RecordNotifyState, Name: "a", Rev: 11, Value: &job.NotifyState{Job: "a", UpTo: 10}})
 	b.Apply(change(ended("1", job.Succeeded, 12)))

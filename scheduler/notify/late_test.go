@@ -82,7 +82,7 @@ func TestNextLeaderReportsALateSlot(t *testing.T) {
 	if diff := cmp.Diff(summarize(n), summarize(next.Take())); diff != "" {
 		t.Errorf("before the record (-want +got):\n%s", diff)
 	}
-	first.Done(n[0], "ops")
+	first.Done(n[0].Receipt, "ops")
 	record := first.Records(later)[0]
 	next = book(20, j)
 	next.Open(j, &record, nil, []*job.Event{e})
@@ -129,7 +129,7 @@ func TestALateSlotIsReportedOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"ops late event"}, summarize(n)); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
-	first.Done(n[0], "ops")
+	first.Done(n[0].Receipt, "ops")
 	record := first.Records(later)[0]
 	next := book(10, j)
 	next.Open(j, &record, []*job.Run{running}, []*job.Event{e})

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -17,10 +18,28 @@ type Notice struct {
 	After     string         // for a recovery: the run that failed before
 	Failures  int            // how many runs in a row have failed; for a recovery, before it
 	To        []Target
+	Receipt   *Receipt
+}
 
-	page  *page
-	left  []string // names of the targets in To that are not done
-	state state    // of the job once the notice is done
+// Receipt is what the book needs once a notice is done. It does not hold the notice, so that many receipts need little memory.
+type Receipt struct {
+	page    *page
+	rev     int64
+	run     string // the ID of the run with the attempt; "": there is no attempt
+	attempt int    // Notice.Attempt
+	to      []delivery
+	state   state // of the job once the notice is done
+}
+
+// delivery is the state of a notice at one of its targets.
+type delivery struct {
+	target string
+	done   bool
+}
+
+// done reports whether the notice is done at all targets.
+func (r *Receipt) done() bool {
+	return !slices.ContainsFunc(r.to, func(d delivery) bool { return !d.done })
 }
 
 // Target is a notifier that gets a notice.

@@ -17,7 +17,7 @@ type page struct {
 	givenUp map[string]int   // at revision seen: for each run that has not ended, the number of the last attempt that was given up
 	begun   map[string]bool  // the runs that have not ended and whose start has its ping; nil without pings
 	late    map[string]bool  // the runs that have not ended and whose slot is recorded as late; nil: there is none
-	open    []*Notice        // the first notice that is not done, and all later ones, by revision
+	open    []*Receipt       // of the first notice that is not done, and of all later ones, by revision
 	ahead   map[string]int64 // as in the record with which the page was opened
 	partly  time.Time        // when a target first had a notice that another one had not; zero: there is none
 	gone    bool             // the job was deleted, or has no notifiers any more
@@ -144,15 +144,15 @@ func lastGivenUp(r *job.Run, since time.Time) (last int) {
 	return last
 }
 
-// advance moves the record past n, which is done.
-func (p *page) advance(n *Notice) {
-	if n.Rev > p.record.UpTo {
+// advance moves the record past the notice of r, which is done.
+func (p *page) advance(r *Receipt) {
+	if r.rev > p.record.UpTo {
 		p.before = &state{failing: p.record.Failing, failures: p.record.Failures}
 	}
-	p.record.UpTo = max(p.record.UpTo, n.Rev)
-	p.record.Failing, p.record.Failures, p.record.Said = n.state.failing, n.state.failures, n.state.said
-	if n.Attempt > 0 {
-		set(&p.reported, n.Run.ID, n.Attempt)
+	p.record.UpTo = max(p.record.UpTo, r.rev)
+	p.record.Failing, p.record.Failures, p.record.Said = r.state.failing, r.state.failures, r.state.said
+	if r.attempt > 0 {
+		set(&p.reported, r.run, r.attempt)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestPingsLeaveNoPage(t *testing.T) {
 	b.Apply(change(ended("1", job.Succeeded, 11)))
 	for _, n := range b.Take() {
 		for _, to := range n.To {
-			b.Done(n, to.Name)
+			b.Done(n.Receipt, to.Name)
 		}
 	}
 	for _, r := range b.Records(later) {

@@ -2,8 +2,10 @@ package notify_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -32,7 +34,7 @@ func TestNextLeaderReportsTheRest(t *testing.T) {
 		if n == len(all) {
 			break
 		}
-		first.Done(all[n], "ops")
+		first.Done(all[n].Receipt, "ops")
 		records := first.Records(later)
 		if len(records) != 1 {
 			t.Fatalf("after %d: %d records, want 1", n+1, len(records))
@@ -51,11 +53,11 @@ func TestRecordFollowsTheOrderOfRevisions(t *testing.T) {
 	b.Apply(change(ended("1", job.Failed, 10)))
 	b.Apply(change(ended("2", job.Failed, 11)))
 	all := b.Take()
-	b.Done(all[1], "ops")
+	b.Done(all[1].Receipt, "ops")
 	if records := b.Records(later); len(records) != 0 {
 		t.Errorf("before the first notice is done: got %+v, want no record", records)
 	}
-	b.Done(all[0], "ops")
+	b.Done(all[0].Receipt, "ops")
 	if records := b.Records(later); len(records) != 1 || records[0].UpTo != 11 || records[0].Failing != "2" {
 		t.Errorf("got %+v, want up to 11", records)
 	}
@@ -72,7 +74,7 @@ func TestRunsThatEndAtOneRevision(t *testing.T) {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
 	for i, n := range list {
-		b.Done(n, "ops")
+		b.Done(n.Receipt, "ops")
 		for _, m := range b.Records(later) {
 			if last := i == len(list)-1; last != (m.UpTo == 10) {
 				t.Errorf("after %d of %d notices, the record is at %d", i+1, len(list), m.UpTo)
@@ -92,11 +94,11 @@ func TestNoticeIsDoneOnceAllNotifiersHaveIt(t *testing.T) {
 	if diff := cmp.Diff([]string{"ops failure 1", "pager failure 1"}, summarize(all)); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
-	b.Done(all[0], "ops")
+	b.Done(all[0].Receipt, "ops")
 	if records := b.Records(later); len(records) != 0 {
 		t.Errorf("after one notifier of two: got %+v, want no record", records)
 	}
-	b.Done(all[0], "pager")
+	b.Done(all[0].Receipt, "pager")
 	if records := b.Records(later); len(records) != 1 {
 		t.Errorf("after both notifiers: got %+v, want one record", records)
 	}
@@ -105,7 +107,7 @@ func TestNoticeIsDoneOnceAllNotifiersHaveIt(t *testing.T) {
 func TestRefusedRecordIsWrittenAgain(t *testing.T) {
 	b := book(6, defined())
 	b.Apply(change(ended("1", job.Failed, 10)))
-	b.Done(b.Take()[0], "ops")
+	b.Done(b.Take()[0].Receipt, "ops")
 	first := b.Records(later)
 	if len(b.Records(later)) != 0 {
 		t.Error("two records are under way")
@@ -130,7 +132,7 @@ func TestRefusedRecordIsWrittenAgain(t *testing.T) {
 func TestAttemptsAreReportedOnce(t *testing.T) {
 	b := book(6, defined())
 	b.Apply(change(gaveUp(ended("1", job.Pending, 10), 1)))
-	b.Done(b.Take()[0], "ops")
+	b.Done(b.Take()[0].Receipt, "ops")
 	record := b.Records(later)[0]
 	if diff := cmp.Diff(map[string]int{"1": 1}, record.Attempts); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
@@ -155,7 +157,7 @@ func TestAttemptsAreReportedOnce(t *testing.T) {
 	// Once the run has ended, the record forgets it.
 	b.Recorded(record, 11, nil)
 	b.Apply(change(gaveUp(ended("1", job.Failed, 12), 1)))
-	b.Done(b.Take()[0], "ops")
+	b.Done(b.Take()[0].Receipt, "ops")
 	if record := b.Records(later)[0]; len(record.Attempts) != 0 || record.UpTo != 12 || record.Rev != 11 {
 		t.Errorf("got %+v, want no attempts, up to 12, to replace revision 11", record)
 	}
@@ -177,25 +179,49 @@ func TestJobWithoutFailuresHasNoPage(t *testing.T) {
 	pages(0, "after a success")
 	b.Apply(change(gaveUp(ended("2", job.Pending, 11), 1)))
 	b.Apply(change(gaveUp(ended("2", job.Running, 12), 1)))
-	b.Done(b.Take()[0], "ops")
+	b.Done(b.Take()[0].Receipt, "ops")
 	b.Recorded(b.Records(later)[0], 13, nil)
 	pages(1, "after an attempt was given up, while the run goes on")
 	b.Apply(change(gaveUp(ended("2", job.Failed, 14), 1)))
-	b.Done(b.Take()[0], "ops")
+	b.Done(b.Take()[0].Receipt, "ops")
 	b.Recorded(b.Records(later)[0], 15, nil)
 	pages(1, "after a failure")
 	b.Apply(change(ended("3", job.Succeeded, 16)))
 	n := b.Take()
 	pages(1, "before the recovery is reported")
-	b.Done(n[0], "ops")
+	b.Done(n[0].Receipt, "ops")
 	record = &b.Records(later)[0]
 	pages(1, "while the record is written")
 	b.Recorded(*record, 17, nil)
 	record.Rev = 17
 	pages(0, "after the record is written")
 	b.Apply(change(ended("4", job.Failed, 18)))
-	b.Done(b.Take()[0], "ops")
+	b.Done(b.Take()[0].Receipt, "ops")
 	if again := b.Records(later); len(again) != 1 || again[0].UpTo != 18 || again[0].Failing != "4" || again[0].Rev != 17 {
 		t.Errorf("got %+v", again)
+	}
+}
+
+// A sender that only has to settle a notice needs no room for the notice itself.
+func TestAReceiptDoesNotHoldItsNotice(t *testing.T) {
+	b := book(6, defined())
+	b.Apply(change(ended("1", job.Failed, 10)))
+	n := b.Take()[0]
+	r, freed := n.Receipt, make(chan struct{})
+	runtime.AddCleanup(n, func(freed chan struct{}) { close(freed) }, freed)
+	deadline := time.After(20 * time.Second)
+	for held := true; held; {
+		runtime.GC()
+		select {
+		case <-freed:
+			held = false
+		case <-time.After(time.Millisecond):
+		case <-deadline:
+			t.Fatal("the notice is still in memory after 20s")
+		}
+	}
+	b.Done(r, "ops")
+	if records := b.Records(later); len(records) != 1 || records[0].UpTo != 10 {
+		t.Errorf("got %+v, want up to 10", records)
 	}
 }

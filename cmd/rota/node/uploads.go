@@ -18,7 +18,7 @@ func (n *Node) outputStore() (output.Store, error) {
 	case ok:
 		return output.OpenBucket(output.BucketConfig(bucket))
 	case n.set.Output.Store != "":
-		return output.Directory(n.set.Output.Store), nil
+		return output.NewDirectory(n.set.Output.Store), nil
 	}
 	return nil, nil
 }

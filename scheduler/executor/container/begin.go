@@ -21,7 +21,7 @@ const engineLimit = 30 * time.Second
 // absentError says that the engine did not answer for engineLimit.
 type absentError struct{ error }
 
-// patiently calls f until the engine answers, for at most engineLimit. f may have had an effect when it fails.
+// patiently calls f until the engine answers, for at most e.patience. f may have had an effect when it fails.
 func (e *Executor) patiently(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for {
@@ -29,7 +29,7 @@ func (e *Executor) patiently(ctx context.Context, f func() error) error {
 		if err == nil || refused(err) || ctx.Err() != nil {
 			return err
 		}
-		if time.Since(began) > engineLimit {
+		if time.Since(began) > e.patience {
 			return absentError{err}
 		}
 		if err := sleep(ctx, pollPause); err != nil {
@@ -70,7 +70,7 @@ func (e *Executor) adopt(ctx context.Context, req *executor.Request, out io.Writ
 			adopted = &s
 			continue
 		}
-		if err := e.patiently(ctx, func() error { return e.engine.remove(ctx, l.ID) }); err != nil {
+		if err := e.removed(ctx, l.ID); err != nil {
 			return nil, fmt.Errorf("remove container %s of an earlier attempt: %w", l.name(), err)
 		}
 	}
@@ -158,14 +158,14 @@ func (e *Executor) begin(ctx context.Context, req *executor.Request, body *creat
 	err = e.patiently(ctx, func() (err error) {
 		if asked { // the engine may have started it without an answer, and would start a short program again after its end
 			if s, err = e.engine.inspect(ctx, id); err != nil || s.began() {
-				return err
+				return unsure(err)
 			}
 		}
 		asked = true
 		return e.engine.start(ctx, id)
 	})
 	if err == nil {
-		err = e.patiently(ctx, func() error { s, err = e.engine.inspect(ctx, id); return err })
+		err = e.patiently(ctx, func() error { s, err = e.engine.inspect(ctx, id); return unsure(err) })
 	}
 	if err != nil && ctx.Err() == nil {
 		return nil, errors.Join(&startError{err}, e.removed(ctx, id))

@@ -81,16 +81,10 @@ func (e *engine) kill(ctx context.Context, id, signal string) error {
 	return e.call(ctx, http.MethodPost, "/containers/"+id+"/kill", url.Values{"signal": {signal}}, nil, nil)
 }
 
-// remove removes a container, and kills it first if it runs. It returns nil if the container is gone.
+// remove removes a container, and kills it first if it runs. It returns nil if the container is gone, and an error with the status
+// 409 if a removal is under way.
 func (e *engine) remove(ctx context.Context, id string) error {
 	err := e.call(ctx, http.MethodDelete, "/containers/"+id, url.Values{"force": {"1"}, "v": {"1"}}, nil, nil)
-	for hasStatus(err, http.StatusConflict) { // a removal is under way
-		if _, err = e.inspect(ctx, id); err == nil {
-			if err = sleep(ctx, pollPause); err == nil {
-				err = e.call(ctx, http.MethodDelete, "/containers/"+id, url.Values{"force": {"1"}, "v": {"1"}}, nil, nil)
-			}
-		}
-	}
 	if hasStatus(err, http.StatusNotFound) {
 		return nil
 	}

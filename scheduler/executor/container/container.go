@@ -32,17 +32,20 @@ type Config struct {
 
 // Executor executes the kind container.
 type Executor struct {
-	cfg    Config
-	engine *engine
-	now    func() time.Time
-	ended  chan struct{} // has a value when a container has ended and may be swept
+	cfg      Config
+	engine   *engine
+	now      func() time.Time
+	patience time.Duration // engineLimit; shorter in tests
+	ended    chan struct{} // has a value when a container has ended and may be swept
 }
 
 var _ executor.Executor = (*Executor)(nil)
 
 // New returns an executor. It starts nothing, and does not need the engine yet.
 func New(cfg Config, now func() time.Time) *Executor {
-	return &Executor{cfg: cfg, engine: newEngine(cfg.Socket), now: now, ended: make(chan struct{}, 1)}
+	return &Executor{
+		cfg: cfg, engine: newEngine(cfg.Socket), now: now, patience: engineLimit, ended: make(chan struct{}, 1),
+	}
 }
 
 // Execute runs the container of an attempt to its end. Exit is the exit code of its program.
@@ -130,7 +133,10 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 			fmt.Fprintf(out, "\n[rota: remove container %s: %v]\n", c.Name, err)
 		}
 	}
-	o, _ := executor.Interrupted(ctx, req, e.now())
+	o, ok := executor.Interrupted(ctx, req, e.now())
+	if !ok { // the container was ended without a reason that is known
+		o = job.Outcome{State: job.Lost, Retry: true, Reason: "container cannot be watched: " + err.Error()}
+	}
 	o.Reason += how
 	return o
 }
@@ -140,7 +146,7 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 func (e *Executor) withOutputs(ctx context.Context, o job.Outcome, id string) job.Outcome {
 	var list map[string]string
 	var mistake error
-	err := e.patiently(ctx, func() (err error) { list, mistake, err = e.engine.outputs(ctx, id); return err })
+	err := e.patiently(ctx, func() (err error) { list, mistake, err = e.engine.outputs(ctx, id); return unsure(err) })
 	if err = errors.Join(err, mistake); err != nil && o.State == job.Succeeded {
 		o.State, o.Reason, o.Retry = job.Failed, err.Error(), false
 	}

@@ -76,9 +76,14 @@ func failure(err error) job.Outcome {
 // if this process dies now, no later attempt takes the exit for a result. ours is false if a later attempt has given the container
 // its own name: this worker was paused for longer than its lease. Then stop does nothing.
 func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, out io.Writer) (how string, ours bool) {
-	note := func(doing string, err error) {
-		if err != nil && !hasStatus(err, http.StatusConflict) && !hasStatus(err, http.StatusNotFound) {
-			fmt.Fprintf(out, "\n[rota: %s: %v]\n", doing, err)
+	latest := ""
+	note := func(doing string, err error) { // a repeated error is written once
+		if err == nil || hasStatus(err, http.StatusConflict) || hasStatus(err, http.StatusNotFound) {
+			return
+		}
+		if text := fmt.Sprintf("\n[rota: %s: %v]\n", doing, err); text != latest {
+			latest = text
+			_, _ = io.WriteString(out, text)
 		}
 	}
 	err := e.engine.rename(ctx, c.Name, c.Name+endedSuffix)
@@ -140,7 +145,13 @@ func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Out
 	return o
 }
 
-// removed removes a container if it exists. It kills it first.
+// removed removes a container if it exists. It kills it first. It waits for a removal that is under way, for at most e.patience:
+// the engine can hang in one for ever.
 func (e *Executor) removed(ctx context.Context, id string) error {
-	return e.patiently(ctx, func() error { return e.engine.remove(ctx, id) })
+	for began := time.Now(); ; {
+		err := e.patiently(ctx, func() error { return e.engine.remove(ctx, id) })
+		if !hasStatus(err, http.StatusConflict) || time.Since(began) > e.patience || sleep(ctx, pollPause) != nil {
+			return err
+		}
+	}
 }

@@ -57,6 +57,15 @@ func refused(err error) bool {
 	return ok
 }
 
+// unsure returns err without its status if it is an error of the engine (5xx), so that patiently calls again. It is for questions
+// about a container whose work may be done.
+func unsure(err error) error {
+	if e, ok := errors.AsType[*apiError](err); ok && e.status >= http.StatusInternalServerError {
+		return errors.New(err.Error())
+	}
+	return err
+}
+
 // version returns the version of the API for paths: the newest one that both sides know.
 func (e *engine) version(ctx context.Context) (string, error) {
 	e.mu.Lock()

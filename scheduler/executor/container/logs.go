@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -30,23 +31,23 @@ type follower struct {
 // run copies the output until ended is closed and the rest is copied, or until ctx ends.
 func (f *follower) run(ctx context.Context, ended <-chan struct{}) {
 	for {
-		rest := false
+		rest, wake := false, ended
 		select {
 		case <-ended:
-			rest = true
+			rest, wake = true, nil
 		default:
 		}
 		err := f.copy(ctx, !rest)
 		switch {
 		case rest && err == nil, ctx.Err() != nil:
 			return
-		case refused(err):
+		case refused(err) && (rest || !hasStatus(err, http.StatusInternalServerError)): // an error of the engine may pass
 			fmt.Fprintf(f.out, "\n[rota: output cannot be read: %v]\n", err)
 			return
 		}
 		select {
 		case <-time.After(pollPause):
-		case <-ended:
+		case <-wake:
 		case <-ctx.Done():
 			return
 		}

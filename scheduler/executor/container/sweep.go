@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -71,7 +72,9 @@ func (e *Executor) sweep(ctx context.Context, records Records, log hclog.Logger)
 			continue
 		}
 		log.Debug("removing container", "name", l.name(), "run", run)
-		err = errors.Join(err, e.engine.remove(ctx, l.ID))
+		if failed := e.engine.remove(ctx, l.ID); !hasStatus(failed, http.StatusConflict) { // 409: a removal is under way
+			err = errors.Join(err, failed)
+		}
 	}
 	return err
 }

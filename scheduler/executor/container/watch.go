@@ -13,7 +13,7 @@ import (
 type watch struct {
 	engine     *engine
 	id         string
-	engineLost bool // the engine was not reachable in between
+	engineLost bool // the engine was not reachable in between, or had an error
 	causeKnown bool // the worker itself ends the container
 }
 
@@ -59,11 +59,11 @@ func (w *watch) final(ctx context.Context, s state) (state, error) {
 	}
 }
 
-// end returns the last state of the container after it has ended. It waits again if the engine restarts. It returns an error with
-// the status 404 if the container was removed, and the cause of ctx if that ends first.
+// end returns the last state of the container after it has ended. It waits again if the engine restarts, or answers that it cannot
+// tell. It returns an error with the status 404 if the container was removed, and the cause of ctx if that ends first.
 func (w *watch) end(ctx context.Context) (state, error) {
 	for {
-		if err := w.engine.wait(ctx, w.id); err != nil && !refused(err) {
+		if err := w.engine.wait(ctx, w.id); err != nil && !hasStatus(err, http.StatusNotFound) {
 			w.engineLost = true
 		}
 		s, err := w.inspect(ctx)
@@ -72,7 +72,7 @@ func (w *watch) end(ctx context.Context) (state, error) {
 			return w.final(ctx, s)
 		case ctx.Err() != nil:
 			return state{}, context.Cause(ctx)
-		case refused(err):
+		case hasStatus(err, http.StatusNotFound):
 			return state{}, err
 		case err != nil:
 			w.engineLost = true

@@ -109,21 +109,16 @@ func (a *attempt) release(ctx context.Context, owner *batchJob, secret map[strin
 // removeEarlier deletes the unfinished Jobs of earlier attempts, such as one that the leader gave up after its timeout. It returns
 // an error until they are gone.
 func (a *attempt) removeEarlier(ctx context.Context) error {
-	var list jobList
 	query := url.Values{"labelSelector": {runLabel + "=" + a.req.Run.PodHash()}}
-	if err := a.api.Call(ctx, http.MethodGet, a.jobs()+"?"+query.Encode(), nil, &list); err != nil {
-		return err
-	}
-	for _, j := range list.Items {
+	return a.eachJob(ctx, query, func(j *batchJob) error {
 		if j.Metadata.Name == a.name || j.ended() {
-			continue
+			return nil
 		}
 		if err := a.delete(ctx, j.Metadata.Name); err != nil && !errors.Is(err, kubeapi.ErrNotFound) {
 			return err
 		}
 		return fmt.Errorf("Job %s of an earlier attempt has not ended", j.Metadata.Name) //nolint:staticcheck // the name of a kind
-	}
-	return nil
+	})
 }
 
 // persist calls do until it succeeds, the API server refuses it, or ctx ends. It does not repeat a call after ErrNotFound, and

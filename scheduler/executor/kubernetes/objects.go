@@ -27,7 +27,7 @@ type batchJob struct {
 
 type condition struct{ Type, Status, Reason, Message string }
 
-// condition returns the condition of a type if it is true; nil otherwise.
+// trueCondition returns the condition of a type if it is true; nil otherwise.
 func trueCondition(list []condition, kind string) *condition {
 	i := slices.IndexFunc(list, func(c condition) bool { return c.Type == kind && c.Status == "True" })
 	if i < 0 {

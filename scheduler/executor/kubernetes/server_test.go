@@ -3,10 +3,13 @@ package kubernetes_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -87,11 +90,19 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusCreated, body)
 	case "GET jobs":
 		if name == "" {
+			limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
 			var items []any
-			for _, j := range s.jobs {
-				items = append(items, j)
+			next, last := "", ""
+			for _, j := range slices.Sorted(maps.Keys(s.jobs)) {
+				if len(items) == limit && limit > 0 {
+					next = last
+					break
+				}
+				if j > r.URL.Query().Get("continue") {
+					items, last = append(items, s.jobs[j]), j
+				}
 			}
-			answer(w, http.StatusOK, map[string]any{"items": items})
+			answer(w, http.StatusOK, map[string]any{"items": items, "metadata": map[string]any{"continue": next}})
 			return
 		}
 		s.find(w, s.jobs[name])

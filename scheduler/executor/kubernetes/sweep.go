@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,8 +19,6 @@ const (
 	sweepPeriod = time.Minute
 	// sweepGrace is how long a Job may outlive its run: its own worker deletes it, or Kubernetes is about to record its end.
 	sweepGrace = 15 * time.Second
-	// sweepPage is the number of Jobs in one answer.
-	sweepPage = 200
 )
 
 // Records reads the record of a run. It returns job.ErrNotFound if there is none.
@@ -77,37 +73,25 @@ func nextTurn(workers int, r float64) time.Duration {
 	return time.Duration((0.75 + r/2) * float64(workers) * float64(sweepPeriod))
 }
 
-// sweep examines the Jobs of a namespace, page by page.
+// sweep examines the Jobs of a namespace.
 func (e *Executor) sweep(ctx context.Context, namespace string, records Records, log hclog.Logger) error {
 	// The API server leaves out the Jobs that succeeded, which are most.
-	query := url.Values{
-		"labelSelector": {managedLabel + "=rota," + runLabel}, "fieldSelector": {"status.successful=0"},
-		"limit": {strconv.Itoa(sweepPage)},
-	}
+	query := url.Values{"labelSelector": {managedLabel + "=rota," + runLabel}, "fieldSelector": {"status.successful=0"}}
+	a := attempt{api: e.cfg.API, namespace: namespace}
 	var trouble error
-	for {
-		a := attempt{api: e.cfg.API, namespace: namespace}
-		var page jobList
-		if err := a.api.Call(ctx, http.MethodGet, a.jobs()+"?"+query.Encode(), nil, &page); err != nil {
-			return errors.Join(trouble, err)
+	err := a.eachJob(ctx, query, func(j *batchJob) error {
+		needed, err := e.needed(ctx, j, records)
+		if err == nil && !needed {
+			log.Info("deleting the Job of an ended run", "namespace", namespace, "name", j.Metadata.Name,
+				"run", j.Metadata.Annotations[runAnnotation])
+			err = a.delete(ctx, j.Metadata.Name)
 		}
-		for i := range page.Items {
-			j := &page.Items[i]
-			needed, err := e.needed(ctx, j, records)
-			if err == nil && !needed {
-				log.Info("deleting the Job of an ended run", "namespace", namespace, "name", j.Metadata.Name,
-					"run", j.Metadata.Annotations[runAnnotation])
-				err = a.delete(ctx, j.Metadata.Name)
-			}
-			if !errors.Is(err, kubeapi.ErrNotFound) {
-				trouble = errors.Join(trouble, err)
-			}
+		if !errors.Is(err, kubeapi.ErrNotFound) {
+			trouble = errors.Join(trouble, err)
 		}
-		if page.Metadata.Continue == "" {
-			return trouble
-		}
-		query.Set("continue", page.Metadata.Continue)
-	}
+		return nil
+	})
+	return errors.Join(trouble, err)
 }
 
 // needed reports whether a Job must stay: it has ended, its run has not, or it may belong to another cluster.

@@ -30,7 +30,7 @@ func (c crowded) Call(_ context.Context, method, path string, _, out any) error 
 	if strings.Contains(path, "continue=second") {
 		page++
 	}
-	list.Items = make([]batchJob, sweepPage)
+	list.Items = make([]batchJob, jobsPage)
 	list.Metadata.Continue = []string{"first", "second", ""}[page]
 	return nil
 }

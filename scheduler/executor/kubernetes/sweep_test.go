@@ -3,6 +3,8 @@ package kubernetes_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,6 +63,42 @@ func TestJobsOfEndedRunsAreSwept(t *testing.T) {
 		if strings.HasPrefix(name, "canceled") {
 			t.Errorf("%s is left", name)
 		}
+	}
+}
+
+// TestLargeJobsAreSwept has more Jobs of a canceled run than one answer can hold.
+func TestLargeJobsAreSwept(t *testing.T) {
+	const jobs = 60
+	s, e := newServer(t, running())
+	req := request(new(bytes.Buffer))
+	abandon(t, s, e, req)
+	req.Run.State, req.Run.Finished = job.Canceled, time.Now().Add(-time.Hour)
+	s.set(func() {
+		for name, one := range maps.Clone(s.jobs) {
+			for i := range jobs - 1 {
+				metadata := maps.Clone(one["metadata"].(map[string]any))
+				metadata["name"] = fmt.Sprint(name, "-", i)
+				metadata["managedFields"] = strings.Repeat("x", 100<<10)
+				other := maps.Clone(one)
+				other["metadata"] = metadata
+				s.jobs[metadata["name"].(string)] = other
+			}
+		}
+	})
+	ctx, end := context.WithTimeout(t.Context(), 30*time.Second)
+	defer end()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = e.Sweep(ctx, func(context.Context, string, string) (job.Run, error) { return req.Run, nil },
+			func(context.Context) (int, error) { return 1, nil }, hclog.NewNullLogger())
+	})
+	for ctx.Err() == nil && s.left() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	end()
+	wg.Wait()
+	if n := s.left(); n > 0 {
+		t.Errorf("%d of %d Jobs are left", n, jobs)
 	}
 }
 

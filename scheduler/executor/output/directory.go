@@ -13,16 +13,26 @@ import (
 )
 
 // Directory is a Store in a directory that all machines share. It must exist: a file system that is not mounted counts as away.
-type Directory string
+type Directory struct {
+	path  string
+	opens chan struct{} // holds a token for each call of Open under way, including those that were left behind
+}
 
-const uploadChunk = 1 << 20 // bytes between two looks at the end of the context
+const (
+	uploadChunk = 1 << 20 // bytes between two looks at the end of the context
+	// maxOpens bounds the calls of Open under way. Each occupies a thread while the file server does not answer.
+	maxOpens = 16
+)
+
+// NewDirectory returns the store in the directory at path.
+func NewDirectory(path string) Directory { return Directory{path, make(chan struct{}, maxOpens)} }
 
 // Put implements Store. It continues an interrupted copy where that stopped.
 func (d Directory) Put(ctx context.Context, name string, in *os.File, before fs.FileInfo) error {
-	if info, err := os.Stat(string(d)); err != nil || !info.IsDir() {
-		return fmt.Errorf("output store %s: it is no directory that exists", d)
+	if info, err := os.Stat(d.path); err != nil || !info.IsDir() {
+		return fmt.Errorf("output store %s: it is no directory that exists", d.path)
 	}
-	final := filepath.Join(string(d), name)
+	final := filepath.Join(d.path, name)
 	if there, err := os.Stat(final); err == nil && sameFile(there, before) {
 		return nil
 	}
@@ -76,21 +86,41 @@ func resume(ctx context.Context, part string, in io.ReadSeeker, size int64) (err
 
 // Open implements Store. It waits for a file server for a bounded time.
 func (d Directory) Open(_ context.Context, run string, attempt int) (io.ReadCloser, error) {
-	var f *os.File
-	done := make(chan error, 1)
-	go func() { // Answer waits for it, except for a file server that hangs
-		var err error
-		f, err = Open(string(d), run, attempt)
-		done <- err
-	}()
-	if err := Answer(done, diskTimeout); err != nil {
-		return nil, err
+	timeout := time.NewTimer(diskTimeout)
+	defer timeout.Stop()
+	select {
+	case d.opens <- struct{}{}:
+	case <-timeout.C:
+		return nil, ErrNoAnswer
 	}
-	return f, nil
+	type result struct {
+		file *os.File
+		err  error
+	}
+	done, late := make(chan result), make(chan struct{})
+	go func() { // the select below waits for it, except for a file server that hangs
+		f, err := Open(d.path, run, attempt)
+		<-d.opens
+		select {
+		case done <- result{f, err}:
+		case <-late:
+			_ = f.Close() // nil after an error, which Close refuses
+		}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return nil, r.err
+		}
+		return r.file, nil
+	case <-timeout.C:
+		close(late)
+		return nil, ErrNoAnswer
+	}
 }
 
 // Sweep implements Store.
 func (d Directory) Sweep(ctx context.Context, keep time.Duration, now time.Time) error {
-	_, err := Sweep(ctx, string(d), Bounds{Age: keep}, now)
+	_, err := Sweep(ctx, d.path, Bounds{Age: keep}, now)
 	return err
 }

@@ -89,6 +89,8 @@ func (u *Uploader) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { u.sweep(ctx) })
 	defer wg.Wait()
+	failed := map[string]bool{} // files whose latest upload failed
+	var trouble error
 	for pause := uploadPause; ; {
 		name, waiting := u.first()
 		if name == "" {
@@ -106,11 +108,16 @@ func (u *Uploader) Run(ctx context.Context) error {
 		}
 		if err == nil {
 			u.removeFirst()
-			u.cfg.Report(waiting-1, nil)
+			if delete(failed, name); len(failed) == 0 {
+				trouble = nil
+			}
+			u.cfg.Report(waiting-1, trouble)
 			pause = uploadPause
 			continue
 		}
-		u.cfg.Report(waiting, err)
+		u.postponeFirst()
+		failed[name], trouble = true, err
+		u.cfg.Report(waiting, trouble)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -136,10 +143,15 @@ func (u *Uploader) Flush(ctx context.Context) {
 	}
 }
 
-// sweep removes old output from the store until ctx ends. An error is no trouble of an upload, and the next sweep repeats it.
+// sweep removes old output from the store until ctx ends. An error is no trouble of an upload, and the next sweep repeats it. A
+// sweep ends after keepEvery at the latest, because a store may stop answering in its middle.
 func (u *Uploader) sweep(ctx context.Context) {
 	for {
-		_ = call(ctx, func() error { return u.cfg.To.Sweep(ctx, u.cfg.Keep, u.cfg.Now()) }, func() {})
+		_ = call(ctx, func() error {
+			ctx, cancel := context.WithTimeout(ctx, keepEvery)
+			defer cancel()
+			return u.cfg.To.Sweep(ctx, u.cfg.Keep, u.cfg.Now())
+		}, func() {})
 		select {
 		case <-ctx.Done():
 			return
@@ -192,6 +204,19 @@ func (u *Uploader) removeFirst() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.names = u.names[1:]
+}
+
+// postponeFirst makes the next file the last one, so that a file that cannot be uploaded holds up no others. If Add has added it
+// again meanwhile, it waits already.
+func (u *Uploader) postponeFirst() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	name := u.names[0]
+	u.names = u.names[1:]
+	if !u.known[name] {
+		u.known[name] = true
+		u.names = append(u.names, name)
+	}
 }
 
 // addAll adds all output of this worker.

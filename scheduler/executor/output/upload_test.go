@@ -76,7 +76,7 @@ func stored(t *testing.T, store Store, run string) string {
 
 // stores returns a new store of each kind.
 func stores(t *testing.T) map[string]Store {
-	return map[string]Store{"directory": Directory(t.TempDir()), "bucket": newServer(t).bucket(t)}
+	return map[string]Store{"directory": NewDirectory(t.TempDir()), "bucket": newServer(t).bucket(t)}
 }
 
 func TestOutputIsUploaded(t *testing.T) {
@@ -134,7 +134,7 @@ func TestAnUploadIsResumed(t *testing.T) {
 	text := strings.Repeat("0123456789", 1<<18)
 	put(t, from, "a/x", text)
 	name := path(from, "a/x", 1)
-	u := NewUploader(UploadConfig{From: from, To: Directory(to)})
+	u := NewUploader(UploadConfig{From: from, To: NewDirectory(to)})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	rel, _ := filepath.Rel(from, name)
@@ -142,7 +142,7 @@ func TestAnUploadIsResumed(t *testing.T) {
 		t.Fatal("an upload without time succeeds")
 	}
 	parts, _ := filepath.Glob(filepath.Join(to, "a", "*.part"+suffix))
-	if len(parts) != 1 || stored(t, Directory(to), "a/x") != "" {
+	if len(parts) != 1 || stored(t, NewDirectory(to), "a/x") != "" {
 		t.Fatalf("got %q, want one part, and no file", parts)
 	}
 	if err := os.WriteFile(parts[0], []byte("X"+text[1:1000]), 0o600); err != nil { // the X shows that the beginning is kept
@@ -151,7 +151,7 @@ func TestAnUploadIsResumed(t *testing.T) {
 	if err := u.upload(t.Context(), rel); err != nil {
 		t.Fatal(err)
 	}
-	if got := stored(t, Directory(to), "a/x"); got != "X"+text[1:] {
+	if got := stored(t, NewDirectory(to), "a/x"); got != "X"+text[1:] {
 		t.Errorf("got %d bytes that begin with %.10q", len(got), got)
 	}
 	if parts, _ := filepath.Glob(filepath.Join(to, "a", "*.part"+suffix)); len(parts) != 0 {
@@ -162,7 +162,7 @@ func TestAnUploadIsResumed(t *testing.T) {
 // While the store is away, output waits. It is uploaded when the store is there again.
 func TestAStoreThatIsAwayIsReported(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "mount")
-	u, report, _ := uploads(t, from, Directory(to))
+	u, report, _ := uploads(t, from, NewDirectory(to))
 	put(t, from, "a/x", "text")
 	u.Add("a/x", 1)
 	await(t, "the trouble is reported", func() bool { n, err := report(); return n == 1 && err != nil })
@@ -174,7 +174,7 @@ func TestAStoreThatIsAwayIsReported(t *testing.T) {
 	}
 	await(t, "it is uploaded", func() bool {
 		n, err := report()
-		return n == 0 && err == nil && stored(t, Directory(to), "a/x") == "text"
+		return n == 0 && err == nil && stored(t, NewDirectory(to), "a/x") == "text"
 	})
 }
 
@@ -186,9 +186,9 @@ func TestTheStoreIsSwept(t *testing.T) {
 	if err := os.Chtimes(path(to, "a/old", 1), time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	uploads(t, from, Directory(to))
-	await(t, "the old one is removed", func() bool { return stored(t, Directory(to), "a/old") == "" })
-	if stored(t, Directory(to), "a/new") == "" {
+	uploads(t, from, NewDirectory(to))
+	await(t, "the old one is removed", func() bool { return stored(t, NewDirectory(to), "a/old") == "" })
+	if stored(t, NewDirectory(to), "a/new") == "" {
 		t.Error("the newer one is removed too")
 	}
 }
@@ -202,7 +202,7 @@ func (slowSweep) Sweep(ctx context.Context, _ time.Duration, _ time.Time) error 
 }
 
 func TestASweepDelaysNoUpload(t *testing.T) {
-	from, to := t.TempDir(), Directory(t.TempDir())
+	from, to := t.TempDir(), NewDirectory(t.TempDir())
 	u, report, _ := uploads(t, from, slowSweep{to})
 	put(t, from, "a/x", "text")
 	u.Add("a/x", 1)

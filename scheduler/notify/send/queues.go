@@ -18,7 +18,7 @@ type Sender interface {
 
 // Observer counts the outcomes of notices. Several goroutines call its method.
 type Observer interface {
-	// Notified adds n notices with an outcome of Sent, Summed, Repeated or Failed.
+	// Notified adds n notices with an outcome of Sent, Summed, Repeated, Failed or Dropped.
 	Notified(notifier, outcome string, n int)
 }
 
@@ -37,7 +37,7 @@ type Config struct {
 	Deadline           time.Duration // the time limit of one sending
 	GiveUp             time.Duration // how long a message is repeated
 	MinPause, MaxPause time.Duration // the shortest and the longest pause between two sendings of a message
-	MaxWaiting         int           // notices that wait for one notifier; with Summaries further ones are only counted
+	MaxWaiting         int           // notices that wait for one notifier; with Summaries only Item.Done of further ones is kept
 	Summaries          bool          // sum up what PerMinute delays; otherwise, beyond MaxWaiting the oldest notices are dropped
 	MaxConcurrent      int           // the largest number of sendings under way, to all notifiers
 }

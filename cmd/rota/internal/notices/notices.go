@@ -47,8 +47,8 @@ type sender struct {
 
 // settled is a notice that was sent to one of its targets, or given up for it.
 type settled struct {
-	notice *notify.Notice
-	target string
+	receipt *notify.Receipt
+	target  string
 }
 
 // written is the store's answer to a record of notices.
@@ -146,10 +146,11 @@ func mayHaveNotice(r *job.Run) bool { return r.State != job.Pending || len(r.Att
 
 // post sends a notice to each of its notifiers.
 func (s *sender) post(ctx context.Context, n *notify.Notice) {
+	receipt := n.Receipt // what waits for the answers does not hold the notice
 	for _, to := range n.To {
 		done := func() {
 			s.mu.Lock()
-			s.settled = append(s.settled, settled{n, to.Name})
+			s.settled = append(s.settled, settled{receipt, to.Name})
 			s.mu.Unlock()
 			s.wake()
 		}
@@ -209,7 +210,7 @@ func (s *sender) settle() {
 	s.settled, s.written = nil, nil
 	s.mu.Unlock()
 	for _, d := range settled {
-		s.book.Done(d.notice, d.target)
+		s.book.Done(d.receipt, d.target)
 	}
 	for _, w := range written {
 		s.book.Recorded(w.record, w.rev, w.err)
