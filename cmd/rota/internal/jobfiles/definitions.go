@@ -17,6 +17,7 @@ import (
 // definitions are all definitions of one kind: those in the files and those in the store. R is their record, such as job.Job.
 type definitions[R any] struct {
 	kind    string // name of the kind in log lines
+	family  store.Kind
 	log     hclog.Logger
 	now     func(context.Context) (time.Time, error)
 	wanted  []wanted[R]
@@ -27,8 +28,6 @@ type definitions[R any] struct {
 	read   func(ctx context.Context, name string) (R, error)
 	put    func(ctx context.Context, r R) (R, error)
 	remove func(ctx context.Context, name string, rev int64) error
-	// replaceUnreadable allows files to replace an unreadable record.
-	replaceUnreadable bool
 }
 
 // wanted is a definition in a file.
@@ -138,7 +137,7 @@ func (d *definitions[R]) knownFirst(known *R, name string) func(context.Context)
 	return store.KnownFirst(first, func(ctx context.Context) (version[R], error) {
 		r, err := d.read(ctx, name)
 		switch {
-		case errors.Is(err, job.ErrNotFound), errors.Is(err, job.ErrUnreadable) && d.replaceUnreadable:
+		case errors.Is(err, job.ErrNotFound), errors.Is(err, job.ErrUnreadable) && store.Replaceable(d.family):
 			return version[R]{rev: *d.header(&r).rev}, nil
 		case err != nil:
 			return version[R]{}, err
@@ -150,7 +149,7 @@ func (d *definitions[R]) knownFirst(known *R, name string) func(context.Context)
 // jobs returns the jobs of the set and of the store.
 func (f *Files) jobs() *definitions[job.Job] {
 	d := &definitions[job.Job]{
-		kind: "job", log: f.log, now: f.replica.Now, present: f.mirror.Jobs, known: f.mirror.Job,
+		kind: "job", family: store.KindJobs, log: f.log, now: f.replica.Now, present: f.mirror.Jobs, known: f.mirror.Job,
 		read: f.store.Job, put: f.store.PutJob, remove: f.store.DeleteJob,
 		header: func(j *job.Job) header { return header{j.Name, &j.Origin, &j.Rev, j.Generation} },
 	}
@@ -166,8 +165,8 @@ func (f *Files) jobs() *definitions[job.Job] {
 // limits returns the limits of the set and of the store.
 func (f *Files) limits() *definitions[job.Limit] {
 	d := &definitions[job.Limit]{
-		kind: "limit", log: f.log, now: f.replica.Now, present: f.mirror.Limits, known: f.mirror.Limit,
-		read: f.store.Limit, put: f.store.PutLimit, remove: f.store.DeleteLimit, replaceUnreadable: true,
+		kind: "limit", family: store.KindLimits, log: f.log, now: f.replica.Now, present: f.mirror.Limits, known: f.mirror.Limit,
+		read: f.store.Limit, put: f.store.PutLimit, remove: f.store.DeleteLimit,
 		header: func(l *job.Limit) header { return header{l.Name, &l.Origin, &l.Rev, l.Generation} },
 	}
 	for _, def := range f.set.Limits {
