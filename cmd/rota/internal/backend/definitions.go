@@ -28,14 +28,16 @@ func (b *Backend) editor(kind string) (editor, error) {
 	switch kind {
 	case api.KindJob:
 		return &definitions[job.Job]{
-			b: b, kind: kind, family: store.KindJobs, read: b.store.Job, write: b.store.PutJob, delete: b.store.DeleteJob, parse: b.parseJob,
+			b: b, kind: kind, family: store.KindJobs, parse: b.parseJob,
+			read: b.store.Job, write: b.store.PutJob, delete: b.store.DeleteJob,
 			head: func(j *job.Job) (*int64, job.Origin) { return &j.Rev, j.Origin },
 			view: func(j *job.Job) any { return b.jobView(j) }, author: func(j *job.Job) *string { return &j.UpdatedBy },
 			user: b.stepBehind,
 		}, nil
 	case api.KindLimit:
 		return &definitions[job.Limit]{
-			b: b, kind: kind, family: store.KindLimits, read: b.store.Limit, write: b.store.PutLimit, delete: b.store.DeleteLimit, parse: parseLimit,
+			b: b, kind: kind, family: store.KindLimits, parse: parseLimit,
+			read: b.store.Limit, write: b.store.PutLimit, delete: b.store.DeleteLimit,
 			head: func(l *job.Limit) (*int64, job.Origin) { return &l.Rev, l.Origin },
 			view: func(l *job.Limit) any { return api.LimitView{Limit: *l, Revision: l.Rev} },
 			user: b.userOfLimit,
