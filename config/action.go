@@ -33,21 +33,18 @@ func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 	case len(given) > 1:
 		r.fail(keyOf(own, given[1]), "keep one of them, or make two jobs",
 			"%s has more than one action: %s", what, strings.Join(given, " and "))
-	case given[0] == "kubernetes":
-		r.noEffect(own, given[0], "dir", "resources")
-		s.Dir, s.Resources = "", nil
-	case given[0] != "command" && given[0] != "shell" && given[0] != "container":
-		r.noEffect(own, given[0], "env", "dir", "resources", "success_codes")
-		s.Env, s.Dir, s.Resources, s.SuccessCodes = nil, "", nil, nil
+	default:
+		r.withoutEffect(own, given[0], s)
 	}
 }
 
-// noEffect reports keys that have no effect on an action.
-func (r *reader) noEffect(own *yaml.Node, action string, keys ...string) {
-	for _, k := range keys {
-		if child(own, k) != nil {
-			r.fail(keyOf(own, k), "remove it", "%s has no effect on a job with %s", k, action)
+// withoutEffect reports keys of a job that have no effect on its action. It removes those that come from defaults.
+func (r *reader) withoutEffect(own *yaml.Node, action string, s *job.Spec) {
+	for _, name := range job.WithoutEffect(action) {
+		if child(own, name) != nil {
+			r.fail(keyOf(own, name), "remove it", "%s has no effect on a job with %s", name, action)
 		}
+		jobKeys.unset(name, s)
 	}
 }
 

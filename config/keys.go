@@ -36,6 +36,7 @@ type row[T any] struct {
 	Key
 	read  func(r *reader, n *yaml.Node, what string, to *T)
 	value func(of *T) any
+	unset func(of *T) // sets the value to zero
 }
 
 // table lists the keys of a mapping in the order of a written file.
@@ -64,6 +65,7 @@ func key[T, V any](name string, k kind[V], at func(*T) *V, example, doc string, 
 		},
 		read:  func(r *reader, n *yaml.Node, what string, to *T) { *at(to) = k.read(r, n, what) },
 		value: func(of *T) any { return *at(of) },
+		unset: func(of *T) { *at(of) = *new(V) },
 	}
 	for _, o := range options {
 		o(&f.Key)
@@ -110,6 +112,15 @@ func asYAML(v any) string {
 
 // names lists the names of the keys.
 func (t table[T]) names() []string { return keyNames(t.keys()) }
+
+// unset sets the value of a key to zero.
+func (t table[T]) unset(name string, of *T) {
+	for i := range t {
+		if t[i].Name == name {
+			t[i].unset(of)
+		}
+	}
+}
 
 func (t table[T]) has(name string) bool {
 	return slices.ContainsFunc(t, func(f row[T]) bool { return f.Name == name })

@@ -44,6 +44,9 @@ type family struct {
 	noun     string // what error messages call a record
 	// tombstones: a removal leaves a tombstone, and a creation fails if there is a newer one.
 	tombstones bool
+	// bare: a record has only a definition, so a new definition may replace an unreadable record. The record of a job also says from
+	// when its slots count, and whether it is paused.
+	bare       bool
 	companions []Kind // records of the same name that are removed with a record
 	// decode returns a pointer to the record. It refuses what this version cannot act on. nil: any value is accepted.
 	decode func(name string, value []byte, rev int64) (any, error)
@@ -64,7 +67,7 @@ var families = []family{
 	{kind: KindQueues, decode: checkOrder},
 	{kind: KindEvents, decode: decoder(checkEvent), followed: true},
 	{kind: KindNotifyState, mirrored: true, decode: decoder(checkNotifyState)},
-	{kind: KindLimits, mirrored: true, noun: "limit", tombstones: true, decode: decoder(checkLimit)},
+	{kind: KindLimits, mirrored: true, noun: "limit", tombstones: true, bare: true, decode: decoder(checkLimit)},
 	{kind: KindIntake, mirrored: true, decode: decoder(checkIntake)},
 	{kind: KindBackfills, mirrored: true, noun: "backfill of job", decode: decoder(checkBackfill)},
 	{kind: KindTombstones, decode: decoder(checkTombstone)},
@@ -98,6 +101,9 @@ func familyOf(kind Kind) *family {
 	}
 	return unknownFamily
 }
+
+// Replaceable reports whether a definition may replace an unreadable record of a kind without knowing its revision.
+func Replaceable(kind Kind) bool { return familyOf(kind).bare }
 
 // reported reports whether Watch, Snapshot and Log include the records of a kind.
 func (f *family) reported() bool { return f.mirrored || f.followed }

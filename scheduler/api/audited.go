@@ -32,7 +32,7 @@ func authorOf(ctx context.Context) job.Author {
 	c := proven(ctx)
 	from, _ := ctx.Value(originKey{}).(origin)
 	by := job.Author{
-		Principal: c.String(), How: cmp.Or(string(c.Method), "none"), Token: c.Token,
+		Principal: c.String(), How: string(cmp.Or(c.Method, auth.ByNothing)), Token: c.Token,
 		Remote: from.remote, Request: from.request, Claimed: from.claimed,
 	}
 	if by.Claimed == by.Principal {

@@ -179,6 +179,22 @@ func TestEachOperationNeedsItsRight(t *testing.T) {
 	}
 }
 
+// Each kind of action but these two is a program, so the right to define jobs is not enough for it. The case of its name does not
+// matter.
+func TestADefinitionOfAProgramNeedsItsRight(t *testing.T) {
+	b := &bearer{}
+	token := b.give(t, auth.Author)
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
+	for _, kind := range job.Kinds() {
+		for _, name := range []string{kind, strings.ToUpper(kind)} {
+			a := ask(t, srv, "PUT", "/v1/jobs/in-new", `{"`+name+`":null}`, "Authorization", "Bearer "+token)
+			if refused := a.status == 403; refused != (kind != "http" && kind != "handler") {
+				t.Errorf("%s: got %d %s", name, a.status, a.text)
+			}
+		}
+	}
+}
+
 // Each operation of the OpenAPI document is in the table above. So a new operation needs a decision about its right.
 func TestEachOperationIsInTheTable(t *testing.T) {
 	srv := serve(t, guarded().backend())

@@ -132,8 +132,20 @@ type RecentRun struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// JobStates lists the states of a job on the page, as one word each. A job has one of them.
-func JobStates() []string { return []string{"failing", "running", "waiting", "paused", "ok", "new"} }
+// The states of a job on the page. A job has one of them.
+const (
+	JobFailing = "failing"
+	JobRunning = "running"
+	JobWaiting = "waiting"
+	JobPaused  = "paused"
+	JobOK      = "ok"
+	JobNew     = "new" // none of its runs has ended
+)
+
+// JobStates lists the states of a job on the page.
+func JobStates() []string {
+	return []string{JobFailing, JobRunning, JobWaiting, JobPaused, JobOK, JobNew}
+}
 
 func (s *Server) registerOverview(doc huma.API) {
 	if s.back.Overview == nil {

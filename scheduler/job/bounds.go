@@ -89,11 +89,6 @@ func (s *Spec) Size() int {
 // KiB, including its name and the zero byte at its end.
 const MaxToldPayload = 128<<10 - len("ROTA_PAYLOAD=") - 1
 
-// RunsProgram reports whether the action is a program, which has an exit code and gets variables.
-func (s *Spec) RunsProgram() bool {
-	return len(s.Command) > 0 || s.Shell != "" || s.Container != nil || s.Kubernetes != nil
-}
-
 // CheckPayload returns an error if p is larger than the action of s can take.
 func (s *Spec) CheckPayload(p json.RawMessage) error {
 	if len(p) <= MaxToldPayload || !s.RunsProgram() {

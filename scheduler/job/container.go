@@ -29,6 +29,12 @@ func (s *Spec) LimitedByWorker() []string {
 	return s.Resources.Kinds()
 }
 
+// withDefaults returns a copy of c in which everything that has a default is set.
+func (c Container) withDefaults() *Container {
+	setDefault(&c.Pull, PullMissing)
+	return &c
+}
+
 func (c *Container) check() error {
 	err := cmp.Or(CheckImage(c.Image), known("container.pull", c.Pull, Pulls()))
 	for _, v := range c.Volumes {

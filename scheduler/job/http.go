@@ -12,3 +12,12 @@ type HTTP struct {
 	Body    string            `json:"body,omitempty"` // body, sent as it is
 	Expect  []int             `json:"expect,omitempty"`
 }
+
+// withDefaults returns a copy of h in which everything that has a default is set.
+func (h HTTP) withDefaults() *HTTP {
+	if len(h.JSON) > 0 || h.Body != "" {
+		setDefault(&h.Method, "POST")
+	}
+	setDefault(&h.Method, "GET")
+	return &h
+}

@@ -39,6 +39,12 @@ const DefaultStartTimeout = Duration(5 * time.Minute)
 // StartTimeoutRange is the range of Kubernetes.StartTimeout.
 var StartTimeoutRange = Range[Duration]{Duration(time.Second), MaxDuration}
 
+// withDefaults returns a copy of k in which everything that has a default is set.
+func (k Kubernetes) withDefaults() *Kubernetes {
+	setDefault(&k.StartTimeout, DefaultStartTimeout)
+	return &k
+}
+
 func (k *Kubernetes) check() error {
 	var err error
 	if k.Image == "" {

@@ -215,9 +215,6 @@ func CostsWorker(reason string) bool {
 	return !strings.HasPrefix(reason, WorkerStopped) && !strings.Contains(reason, NotBegun)
 }
 
-// FailedAttempts returns the number of attempts that ended on their own without success.
-func (r *Run) FailedAttempts() int { return len(r.Attempts) - r.lost() }
-
 // Outcome is how one attempt ended.
 type Outcome struct {
 	State   State             `json:"state"` // Succeeded, Failed, TimedOut, Canceled or Lost

@@ -64,8 +64,8 @@ func TestARunFromSlotToEnd(t *testing.T) {
 	if diff := cmp.Diff(want, r.Attempts); diff != "" {
 		t.Errorf("attempts (-want +got):\n%s", diff)
 	}
-	if r.FailedAttempts() != 2 || r.LostAttempts() != 0 {
-		t.Errorf("got %d attempts that ended by themselves, %d lost", r.FailedAttempts(), r.LostAttempts())
+	if r.LostAttempts() != 0 {
+		t.Errorf("got %d lost attempts", r.LostAttempts())
 	}
 }
 
@@ -168,9 +168,9 @@ func TestLostAttemptsAreCountedBeyondTheBound(t *testing.T) {
 		}
 		r = ok(ok(ok(r.Assign(q1)).Claim(int64(i+1), at)).Requeue(o, at, "again"))
 	}
-	if len(r.Attempts) != 20 || r.LostAttempts() != 45 || r.FailedAttempts() != 2 {
-		t.Errorf("of 45 lost attempts and 5 that failed the record, which keeps %d, gives %d and %d; want 45, and the 2 that it keeps",
-			len(r.Attempts), r.LostAttempts(), r.FailedAttempts())
+	if len(r.Attempts) != 20 || r.LostAttempts() != 45 {
+		t.Errorf("of 45 lost attempts and 5 that failed, the record keeps %d and counts %d as lost; want 20 and 45",
+			len(r.Attempts), r.LostAttempts())
 	}
 }
 

@@ -3,10 +3,8 @@ package job
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -73,41 +71,6 @@ type Spec struct {
 
 	Params map[string]Param `json:"params,omitempty"` // what clients may give to a run; nil: nothing
 	Hooks  Hooks            `json:"hooks,omitempty"`  // signed requests that start the job
-}
-
-// Kinds lists the kinds of actions: each has an executor, and a field of Spec with the same name. A job has exactly one.
-func Kinds() []string {
-	return []string{"command", "shell", "http", "handler", "container", "kubernetes"}
-}
-
-// has reports, in the order of Kinds, which actions s has.
-func (s *Spec) has() [6]bool {
-	return [...]bool{len(s.Command) > 0, s.Shell != "", s.HTTP != nil, s.Handler != "", s.Container != nil, s.Kubernetes != nil}
-}
-
-// Kind returns the kind of the job's action. It is empty for a Spec without an action.
-func (s *Spec) Kind() string {
-	for i, has := range s.has() {
-		if has {
-			return Kinds()[i]
-		}
-	}
-	return ""
-}
-
-// checkAction returns an error unless s has exactly one action.
-func (s *Spec) checkAction() error {
-	actions := 0
-	for _, has := range s.has() {
-		if has {
-			actions++
-		}
-	}
-	if actions != 1 {
-		last := len(Kinds()) - 1
-		return fmt.Errorf("it has %d of %s and %s, and needs exactly one", actions, strings.Join(Kinds()[:last], ", "), Kinds()[last])
-	}
-	return nil
 }
 
 // DST holds the policies for a wall time that a change of clocks removes (Gap) or repeats (Fold).
@@ -200,23 +163,10 @@ func (s Spec) WithDefaults() Spec {
 		setDefault(&b.OpenFor, DefaultBreakerOpenFor)
 		s.Breaker = &b
 	}
-	if s.HTTP != nil {
-		h := *s.HTTP
-		setDefault(&h.Method, "GET")
-		if s.HTTP.Method == "" && (len(h.JSON) > 0 || h.Body != "") {
-			h.Method = "POST"
+	for i := range actions {
+		if a := &actions[i]; a.defaults != nil && a.has(&s) {
+			a.defaults(&s)
 		}
-		s.HTTP = &h
-	}
-	if s.Container != nil {
-		c := *s.Container
-		setDefault(&c.Pull, PullMissing)
-		s.Container = &c
-	}
-	if s.Kubernetes != nil {
-		k := *s.Kubernetes
-		setDefault(&k.StartTimeout, DefaultStartTimeout)
-		s.Kubernetes = &k
 	}
 	return s
 }
@@ -273,14 +223,8 @@ func (s *Spec) Check() error {
 	if err == nil && s.Approve != nil {
 		err = s.Approve.check()
 	}
-	if err == nil && s.Kubernetes != nil {
-		err = s.Kubernetes.check()
-	}
 	if err == nil && s.Resources != nil {
 		err = s.Resources.check()
-	}
-	if err == nil && s.Container != nil {
-		err = s.Container.check()
 	}
 	return err
 }

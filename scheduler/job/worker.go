@@ -40,31 +40,13 @@ func EndedWorker(name string) Worker {
 	return Worker{Name: name, Session: SessionEnded, Capacity: CapacityRange.Low, Draining: true}
 }
 
-// WorkerKinds lists the kinds of actions that a worker may be restricted to. A shell is a command.
-func WorkerKinds() []string { return append(UsualKinds(), "container", "kubernetes") }
-
-// UsualKinds lists those of WorkerKinds that a worker executes unless its settings say otherwise.
-func UsualKinds() []string { return []string{"command", "http", "handler"} }
-
-var usualKinds = UsualKinds()
-
-// workerKind returns the one of WorkerKinds that s belongs to.
-func (s *Spec) workerKind() string {
-	if kind := s.Kind(); kind != "shell" {
-		return kind
-	}
-	return "command"
-}
-
 // Accepts reports whether the worker accepts new runs now, and suits jobs of this spec.
 func (w *Worker) Accepts(s *Spec) bool { return !w.Draining && w.Suits(s) }
 
 // Suits reports whether the worker may execute jobs of this spec. Every label must match, and the worker must execute its kind,
 // be able to limit each of the resources and have the Go handler.
 func (w *Worker) Suits(s *Spec) bool {
-	if kind := s.workerKind(); len(w.Kinds) > 0 && !slices.Contains(w.Kinds, kind) {
-		return false
-	} else if len(w.Kinds) == 0 && kind != "" && !slices.Contains(usualKinds, kind) {
+	if !w.executes(s.action()) {
 		return false
 	}
 	every := s.OnEveryWorker()
@@ -82,6 +64,17 @@ func (w *Worker) Suits(s *Spec) bool {
 		return true
 	}
 	return slices.Contains(w.Handlers, s.Handler)
+}
+
+// executes reports whether the worker executes actions of a kind at all. a is nil for a Spec without an action.
+func (w *Worker) executes(a *action) bool {
+	switch {
+	case len(w.Kinds) == 0:
+		return a == nil || !a.onDemand
+	case a == nil:
+		return false
+	}
+	return slices.Contains(w.Kinds, a.worker)
 }
 
 // InWorker reports whether runs of the spec execute within the worker's own process. They have no process that can be marked or

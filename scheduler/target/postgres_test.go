@@ -97,7 +97,7 @@ func startPostgres() (stop func(), err error) {
 func database(t *testing.T) *sql.DB {
 	t.Helper()
 	if dsn == "" {
-		t.Skip("no PostgreSQL here")
+		t.Skip("NOT TESTED: no PostgreSQL here")
 	}
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {

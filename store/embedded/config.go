@@ -41,7 +41,8 @@ const (
 	catchUpCommits       = 1_000
 )
 
-// MaxTxnOps and MaxRequestBytes are the limits of one request to the server.
+// MaxTxnOps and MaxRequestBytes are the limits of one request to the server. They
+// are those of any etcd, on which the batches of package store rely.
 const (
 	MaxTxnOps       = 128
 	MaxRequestBytes = 3 << 19 // 1.5 MiB
@@ -223,8 +224,7 @@ func listenURL(advertise, listen url.URL) url.URL {
 }
 
 // etcd translates a valid config with defaults into etcd's config. Some of
-// etcd's defaults stay on purpose: pre-vote, the strict reconfiguration check,
-// 128 operations per transaction and 1.5 MiB per request.
+// etcd's defaults stay on purpose: pre-vote and the strict reconfiguration check.
 func (c Config) etcd() *embed.Config {
 	e := embed.NewConfig()
 	e.Name, e.Dir = c.Name, c.Dir
@@ -240,6 +240,7 @@ func (c Config) etcd() *embed.Config {
 	e.InitialClusterToken = clusterToken
 	e.TickMs, e.ElectionMs = uint(c.Heartbeat.Milliseconds()), uint(c.Election.Milliseconds())
 	e.QuotaBackendBytes = c.QuotaBytes
+	e.MaxTxnOps, e.MaxRequestBytes = MaxTxnOps, MaxRequestBytes
 	e.SnapshotCount, e.SnapshotCatchUpEntries = c.SnapshotCount, catchUpCommits
 	e.AutoCompactionMode = embed.CompactorModePeriodic
 	e.AutoCompactionRetention = c.CompactionRetention.String()

@@ -18,7 +18,7 @@ var cmdRules = map[string]rule{
 		own:      []string{"cmd/rota/internal/credentials"},
 		external: []string{"github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	},
-	"cmd/rota/internal/listeners": {},
+	"cmd/rota/internal/listeners": {own: []string{"cmd/rota/internal/loop"}},
 	"cmd/rota/internal/loop":      {},
 	"cmd/rota/internal/supervisor": {
 		own:      []string{"cmd/rota/internal/loop"},

@@ -14,8 +14,9 @@ import (
 
 // declared is the source of a test.
 type declared struct {
-	dir  string // path of its folder below the root
-	body *ast.BlockStmt
+	dir     string // path of its folder below the root
+	body    *ast.BlockStmt
+	helpers map[string]*ast.BlockStmt // the functions of its package's tests, by name
 }
 
 // TestEachRowIsRun reads the tables of test/tables/scenarios.md, which say which test makes which fault. Each test must exist, and
@@ -63,18 +64,38 @@ func TestEachRowIsRun(t *testing.T) {
 	}
 }
 
-// skips returns why a test can be skipped, apart from -short and the helpers of its package. It returns "" if nothing else
-// skips it.
+// maySkip are the helpers that may skip a test of a row: a target of make sets what they ask for, or ROTA_CI makes them fail.
+var maySkip = []string{"row", "slow", "measures", "seeded", "needs", "helmBinary", "startNode"}
+
+// skips returns why a test can be skipped, apart from -short and maySkip. It returns "" if nothing else skips it. It follows calls of
+// functions of the package.
 func (d declared) skips() (why string) {
-	ast.Inspect(d.body, func(n ast.Node) bool {
-		if cond, ok := n.(*ast.IfStmt); ok && called(cond.Cond) == "Short" {
-			return false
-		}
-		if call, ok := n.(*ast.CallExpr); ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, called(call)) {
-			why = "it calls " + called(call)
-		}
-		return true
-	})
+	seen := make(map[string]bool)
+	for _, helper := range maySkip {
+		seen[helper] = true
+	}
+	var visit func(body *ast.BlockStmt, path string)
+	visit = func(body *ast.BlockStmt, path string) {
+		ast.Inspect(body, func(n ast.Node) bool {
+			if cond, ok := n.(*ast.IfStmt); ok && called(cond.Cond) == "Short" {
+				return false
+			}
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			name := called(call)
+			if slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, name) {
+				why = "it calls " + path + name
+			}
+			if _, own := call.Fun.(*ast.Ident); own && d.helpers[name] != nil && !seen[name] {
+				seen[name] = true
+				visit(d.helpers[name], path+name+", which calls ")
+			}
+			return true
+		})
+	}
+	visit(d.body, "")
 	return why
 }
 
@@ -103,7 +124,7 @@ func called(e ast.Expr) string {
 // declaredTests returns all tests of the module by name.
 func declaredTests(t *testing.T) map[string][]declared {
 	t.Helper()
-	tests := make(map[string][]declared)
+	tests, helpers := make(map[string][]declared), make(map[string]map[string]*ast.BlockStmt)
 	for path, text := range goFiles(t) {
 		if !strings.HasSuffix(path, "_test.go") {
 			continue
@@ -112,9 +133,20 @@ func declaredTests(t *testing.T) map[string][]declared {
 		if err != nil {
 			t.Fatal(err)
 		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if helpers[dir] == nil {
+			helpers[dir] = make(map[string]*ast.BlockStmt)
+		}
 		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") && len(fn.Body.List) > 0 {
-				tests[fn.Name.Name] = append(tests[fn.Name.Name], declared{filepath.ToSlash(filepath.Dir(path)), fn.Body})
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv != nil || fn.Body == nil || len(fn.Body.List) == 0 {
+				continue
+			}
+			name := fn.Name.Name
+			if strings.HasPrefix(name, "Test") {
+				tests[name] = append(tests[name], declared{dir, fn.Body, helpers[dir]})
+			} else {
+				helpers[dir][name] = fn.Body
 			}
 		}
 	}

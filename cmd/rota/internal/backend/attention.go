@@ -21,8 +21,6 @@ const (
 	attentionRest = 10
 	// certificateMargin is how long before its end a certificate needs attention.
 	certificateMargin = 14 * 24 * time.Hour
-	// nearlyFull is from which share of its quota the store needs attention, in percent.
-	nearlyFull = 80
 )
 
 // attention returns what needs attention, the most urgent first. v is complete except for the field itself.
@@ -41,7 +39,7 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 	switch s := &v.Store; {
 	case s.Full:
 		add(attention.StoreFull, "", "The store is full: nothing new is dispatched.", "rota etcdctl alarm list", time.Time{})
-	case s.Quota > 0 && 100*s.DBSize >= nearlyFull*s.Quota:
+	case s.Quota > 0 && b.cfg.Space.NearlyFull():
 		add(attention.StoreFull, "", fmt.Sprintf("The store uses %d%% of its quota.", 100*s.DBSize/s.Quota),
 			"rota etcdctl endpoint status", time.Time{})
 	}

@@ -91,6 +91,7 @@ type Sources struct {
 type Space interface {
 	Used() (used, quota int64) // bytes of records; 0: unknown
 	Fill() (size, quota int64, full bool)
+	NearlyFull() bool      // it is time to make room
 	Unavailable() []string // endpoints of members that do not answer
 	Check(ctx context.Context) error
 }

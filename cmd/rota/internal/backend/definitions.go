@@ -28,17 +28,19 @@ func (b *Backend) editor(kind string) (editor, error) {
 	switch kind {
 	case api.KindJob:
 		return &definitions[job.Job]{
-			b: b, kind: kind, read: b.store.Job, write: b.store.PutJob, delete: b.store.DeleteJob, parse: b.parseJob,
+			b: b, kind: kind, family: store.KindJobs, parse: b.parseJob,
+			read: b.store.Job, write: b.store.PutJob, delete: b.store.DeleteJob,
 			head: func(j *job.Job) (*int64, job.Origin) { return &j.Rev, j.Origin },
 			view: func(j *job.Job) any { return b.jobView(j) }, author: func(j *job.Job) *string { return &j.UpdatedBy },
 			user: b.stepBehind,
 		}, nil
 	case api.KindLimit:
 		return &definitions[job.Limit]{
-			b: b, kind: kind, read: b.store.Limit, write: b.store.PutLimit, delete: b.store.DeleteLimit, parse: parseLimit,
+			b: b, kind: kind, family: store.KindLimits, parse: parseLimit,
+			read: b.store.Limit, write: b.store.PutLimit, delete: b.store.DeleteLimit,
 			head: func(l *job.Limit) (*int64, job.Origin) { return &l.Rev, l.Origin },
 			view: func(l *job.Limit) any { return api.LimitView{Limit: *l, Revision: l.Rev} },
-			user: b.userOfLimit, overwrite: true,
+			user: b.userOfLimit,
 		}, nil
 	}
 	return nil, fmt.Errorf("no definitions of kind %s", kind)
@@ -72,6 +74,7 @@ type define[T any] func(cur *T, origin job.Origin, now time.Time) (T, bool)
 type definitions[T any] struct {
 	b      *Backend
 	kind   string
+	family store.Kind
 	read   func(ctx context.Context, name string) (T, error)
 	write  func(ctx context.Context, next T) (T, error)
 	delete func(ctx context.Context, name string, rev int64) error
@@ -79,9 +82,8 @@ type definitions[T any] struct {
 	head   func(*T) (rev *int64, origin job.Origin)
 	view   func(*T) any
 
-	author    func(*T) *string         // the client of the last change; nil: records of this kind do not name it
-	user      func(name string) string // returns a job that uses a definition, empty if none does; nil: jobs cannot use this kind
-	overwrite bool                     // a client may replace an unreadable record without naming its revision
+	author func(*T) *string         // the client of the last change; nil: records of this kind do not name it
+	user   func(name string) string // returns a job that uses a definition, empty if none does; nil: jobs cannot use this kind
 }
 
 // present is a record and its revision. record is nil if there is none, or if it cannot be read. rev is 0 if there is none.
@@ -175,7 +177,7 @@ func (d *definitions[T]) editable(ctx context.Context, name string, pre api.Prec
 	case errors.Is(err, job.ErrNotFound):
 	case errors.Is(err, job.ErrUnreadable) && pre.Revision == 0 && !pre.Holds(cur.rev):
 		return cur, storeError(err) // the client does not know the record, since it is in no list
-	case errors.Is(err, job.ErrUnreadable) && (d.overwrite || pre.Revision != 0):
+	case errors.Is(err, job.ErrUnreadable) && (store.Replaceable(d.family) || pre.Revision != 0):
 	default:
 		return cur, storeError(err)
 	}

@@ -215,17 +215,17 @@ func lower(c byte) byte {
 func stateOf(j *activity.Job, now time.Time) string {
 	switch {
 	case j.Failed > 0:
-		return "failing"
+		return api.JobFailing
 	case j.Busy > 0:
-		return "running"
+		return api.JobRunning
 	case j.Job.Paused != nil:
-		return "paused"
+		return api.JobPaused
 	case j.Waits(now):
-		return "waiting"
+		return api.JobWaiting
 	case j.Last == nil:
-		return "new"
+		return api.JobNew
 	}
-	return "ok"
+	return api.JobOK
 }
 
 // recent returns the n latest runs of a job that are due, the oldest first.

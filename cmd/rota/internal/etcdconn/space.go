@@ -29,7 +29,7 @@ type Space struct {
 	used        int64    // guarded by mu: the same without its free pages
 	quota       int64    // guarded by mu: bytes
 	full        bool     // guarded by mu: etcd's alarm is on
-	nearlyFull  bool     // guarded by mu: more than nearlyFull percent of the quota are used
+	nearlyFull  bool     // guarded by mu: size is at least nearlyFull percent of the quota
 	unavailable []string // guarded by mu: endpoints that did not answer the last poll
 	warned      bool     // guarded by mu: the log has a warning that a member does not count rota's writes against its quota
 }
@@ -100,6 +100,13 @@ func (s *Space) Fill() (size, quota int64, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.size, s.quota, s.full
+}
+
+// NearlyFull reports whether it is time to make room in etcd.
+func (s *Space) NearlyFull() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nearlyFull
 }
 
 // Used returns how many bytes etcd's records use and the quota. Pages of deleted records do not count, because etcd writes to them

@@ -37,6 +37,9 @@ func TestAMemberThatIsCutOffIsIgnored(t *testing.T) {
 	if size, _, full := s.Fill(); size != 10 || full {
 		t.Errorf("got %d bytes, full %v; want 10, not full", size, full)
 	}
+	if s.NearlyFull() {
+		t.Error("10 of 100 bytes are nearly full")
+	}
 	if got, want := s.Unavailable(), []string{"b", "c"}; !slices.Equal(got, want) {
 		t.Errorf("unavailable: got %v, want %v", got, want)
 	}
@@ -44,5 +47,8 @@ func TestAMemberThatIsCutOffIsIgnored(t *testing.T) {
 	s.poll(t.Context(), client, all)
 	if size, _, full := s.Fill(); size != 90 || !full {
 		t.Errorf("after it has come back: got %d bytes, full %v; want 90, full", size, full)
+	}
+	if !s.NearlyFull() {
+		t.Error("90 of 100 bytes are not nearly full")
 	}
 }

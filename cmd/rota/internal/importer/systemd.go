@@ -10,17 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// Systemd translates timers with their services. texts has the contents of the unit files by name, both of timers and of
+// translateUnits translates timers with their services. files has the lines of the unit files by name, both of timers and of
 // services.
-func Systemd(texts map[string]string, timezone string, into *Result) {
-	files := make(map[string][]numbered, len(texts))
-	for file, text := range texts {
-		files[file] = linesOf(text)
-	}
-	translateUnits(files, timezone, into)
-}
-
-// translateUnits is Systemd for the lines of unit files.
 func translateUnits(files map[string][]numbered, timezone string, into *Result) {
 	units := unitFiles{}
 	var names []string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
 )
@@ -17,6 +18,7 @@ import (
 // definitions are all definitions of one kind: those in the files and those in the store. R is their record, such as job.Job.
 type definitions[R any] struct {
 	kind    string // name of the kind in log lines
+	family  store.Kind
 	log     hclog.Logger
 	now     func(context.Context) (time.Time, error)
 	wanted  []wanted[R]
@@ -27,8 +29,6 @@ type definitions[R any] struct {
 	read   func(ctx context.Context, name string) (R, error)
 	put    func(ctx context.Context, r R) (R, error)
 	remove func(ctx context.Context, name string, rev int64) error
-	// replaceUnreadable allows files to replace an unreadable record.
-	replaceUnreadable bool
 }
 
 // wanted is a definition in a file.
@@ -138,7 +138,7 @@ func (d *definitions[R]) knownFirst(known *R, name string) func(context.Context)
 	return store.KnownFirst(first, func(ctx context.Context) (version[R], error) {
 		r, err := d.read(ctx, name)
 		switch {
-		case errors.Is(err, job.ErrNotFound), errors.Is(err, job.ErrUnreadable) && d.replaceUnreadable:
+		case errors.Is(err, job.ErrNotFound), errors.Is(err, job.ErrUnreadable) && store.Replaceable(d.family):
 			return version[R]{rev: *d.header(&r).rev}, nil
 		case err != nil:
 			return version[R]{}, err
@@ -149,34 +149,32 @@ func (d *definitions[R]) knownFirst(known *R, name string) func(context.Context)
 
 // jobs returns the jobs of the set and of the store.
 func (f *Files) jobs() *definitions[job.Job] {
-	d := &definitions[job.Job]{
-		kind: "job", log: f.log, now: f.replica.Now, present: f.mirror.Jobs, known: f.mirror.Job,
-		read: f.store.Job, put: f.store.PutJob, remove: f.store.DeleteJob,
+	return &definitions[job.Job]{
+		kind: "job", family: store.KindJobs, log: f.log, now: f.replica.Now, present: f.mirror.Jobs, known: f.mirror.Job,
+		read: f.store.Job, put: f.store.PutJob, remove: f.store.DeleteJob, wanted: wantedOf(f.set.Jobs, job.Define),
 		header: func(j *job.Job) header { return header{j.Name, &j.Origin, &j.Rev, j.Generation} },
 	}
-	for _, def := range f.set.Jobs {
-		define := func(known *job.Job, origin job.Origin, now time.Time) (job.Job, bool) {
-			return job.Define(known, def.Name, def.Spec, origin, now)
-		}
-		d.wanted = append(d.wanted, wanted[job.Job]{def.Name, def.File, define})
-	}
-	return d
 }
 
 // limits returns the limits of the set and of the store.
 func (f *Files) limits() *definitions[job.Limit] {
-	d := &definitions[job.Limit]{
-		kind: "limit", log: f.log, now: f.replica.Now, present: f.mirror.Limits, known: f.mirror.Limit,
-		read: f.store.Limit, put: f.store.PutLimit, remove: f.store.DeleteLimit, replaceUnreadable: true,
+	return &definitions[job.Limit]{
+		kind: "limit", family: store.KindLimits, log: f.log, now: f.replica.Now, present: f.mirror.Limits, known: f.mirror.Limit,
+		read: f.store.Limit, put: f.store.PutLimit, remove: f.store.DeleteLimit, wanted: wantedOf(f.set.Limits, job.DefineLimit),
 		header: func(l *job.Limit) header { return header{l.Name, &l.Origin, &l.Rev, l.Generation} },
 	}
-	for _, def := range f.set.Limits {
-		define := func(known *job.Limit, origin job.Origin, now time.Time) (job.Limit, bool) {
-			return job.DefineLimit(known, def.Name, def.Spec, origin, now)
-		}
-		d.wanted = append(d.wanted, wanted[job.Limit]{def.Name, def.File, define})
+}
+
+// wantedOf returns the definitions of one kind in the files. define makes the record R of a spec.
+func wantedOf[R, S any](
+	defs map[string]config.Defined[S], define func(known *R, name string, spec S, origin job.Origin, now time.Time) (R, bool),
+) (list []wanted[R]) {
+	for _, def := range defs {
+		list = append(list, wanted[R]{def.Name, def.File, func(known *R, origin job.Origin, now time.Time) (R, bool) {
+			return define(known, def.Name, def.Spec, origin, now)
+		}})
 	}
-	return d
+	return list
 }
 
 // writers is how many definitions are written at the same time. The store combines them into few transactions.

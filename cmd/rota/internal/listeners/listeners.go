@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 )
 
 const (
@@ -45,17 +47,13 @@ func New(cfg Config) *Listeners {
 // Run updates the addresses of the cluster every few seconds until ctx ends.
 func (l *Listeners) Run(ctx context.Context) error {
 	var peers []string
-	for {
+	loop.Every(ctx, refresh, func(ctx context.Context) {
 		if found, err := l.cfg.Peers(ctx); err == nil {
 			peers = found
 		}
 		l.look(ctx, peers)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(refresh):
-		}
-	}
+	})
+	return nil
 }
 
 // At reports whether a process of rota or of etcd listens at an address.
