@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
-	"github.com/spf13/cobra"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 func newApproveCommand(c *cli) *cobra.Command {
@@ -19,11 +21,7 @@ that waits for an approval.`,
 		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns,
 		RunE: c.changing(c.withRun(asked, func(ctx context.Context, cl *client.Client, args []string) error {
-			r, err := cl.Approve(ctx, args[0], reason)
-			if err != nil {
-				return err
-			}
-			return c.print(r, func(p *page) { p.line("run %s approved", r.Ref) })
+			return c.decide(ctx, cl, args[0], reason, cl.Approve)
 		})),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "text that is shown with the run")
@@ -44,15 +42,39 @@ approval.`,
 			if reason == "" {
 				return usagef("--reason is missing: say why, for the person who asks")
 			}
-			r, err := cl.Reject(ctx, args[0], reason)
-			if err != nil {
-				return err
-			}
-			return c.print(r, func(p *page) { p.line("run %s rejected", r.Ref) })
+			return c.decide(ctx, cl, args[0], reason, cl.Reject)
 		})),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why; it becomes the reason of the run")
 	return cmd
+}
+
+// decide approves or rejects a run with do. A repeated request changes nothing, and the output says so.
+func (c *cli) decide(
+	ctx context.Context, cl *client.Client, run, reason string,
+	do func(ctx context.Context, run, reason string) (api.RunView, error),
+) error {
+	before, err := cl.Run(ctx, run)
+	if err != nil {
+		return err
+	}
+	r, err := do(ctx, run, reason)
+	if err != nil {
+		return err
+	}
+	return c.print(r, func(p *page) { p.line("run %s %s", r.Ref, verdictText(p, before.Approval, r.Approval)) })
+}
+
+// verdictText says how a run was decided. before is its approval before the request.
+func verdictText(p *page, before, after *job.Approval) string {
+	text := "rejected"
+	if after != nil && after.Approved {
+		text = "approved"
+	}
+	if before != nil && !before.At.IsZero() {
+		text = "was " + text + " already: " + p.moment(before.At) + " by " + before.Who
+	}
+	return text
 }
 
 func asked(r *api.RunView) bool { return r.AwaitsApproval() }

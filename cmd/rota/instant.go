@@ -85,7 +85,10 @@ func addSpan(flags *pflag.FlagSet, to *time.Duration, name string, value time.Du
 // Set implements pflag.Value.
 func (f *spanFlag) Set(s string) error {
 	d, err := parseSpan(s)
-	if err != nil {
+	switch {
+	case strings.HasPrefix(s, "-"):
+		return errors.New("it must not be negative")
+	case err != nil:
 		return errors.New("it is not a time span: write it with a unit, for example 90s, 2h or 7d")
 	}
 	*f = spanFlag(d)

@@ -52,12 +52,11 @@ func (w *waitFlags) add(cmd *cobra.Command) {
 func (w *waitFlags) addWait(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVar(&w.wait, "wait", false, usage)
 	w.addTimeout(cmd)
-	positive := cmd.PreRunE
-	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if w.timeout != 0 && !w.wait && !w.logs {
 			return usagef("%s: --timeout needs --wait", cmd.Name())
 		}
-		return positive(cmd, args)
+		return nil
 	}
 }
 
@@ -67,12 +66,6 @@ func (w *waitFlags) addLogs(cmd *cobra.Command, usage string) {
 
 func (w *waitFlags) addTimeout(cmd *cobra.Command) {
 	addSpan(cmd.Flags(), &w.timeout, "timeout", 0, "stop waiting after this time; nothing is canceled (default: no limit)")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if w.timeout < 0 {
-			return usagef("%s: --timeout must not be negative", cmd.Name())
-		}
-		return nil
-	}
 }
 
 // limit returns a context that ends when the time to wait has passed.
