@@ -176,12 +176,13 @@ func (c *candidacy) readQueue(ctx context.Context) (first bool, err error) {
 // evict removes a key that is in the queue without a lease. Somebody wrote it by hand, and it would never expire. If that fails,
 // the next read of the queue finds it again.
 func (c *candidacy) evict(ctx context.Context, key string, rev int64) {
-	_, err := c.e.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", rev)).Then(clientv3.OpDelete(key)).Commit()
-	if err != nil {
+	resp, err := c.e.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", rev)).Then(clientv3.OpDelete(key)).Commit()
+	switch {
+	case err != nil:
 		c.e.log.Debug("election key without a lease was not removed", "key", key, "err", err)
-		return
+	case resp.Succeeded:
+		c.e.log.Warn("removed an election key that had no lease", "key", key)
 	}
-	c.e.log.Warn("removed an election key that had no lease", "key", key)
 }
 
 // confirm writes our value again in a transaction. The transaction compares the create revision of our key and checks that no

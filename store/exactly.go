@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -13,11 +14,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// exactly sends a write that creates, replaces or removes one record, as free.do does. Its answer is also right if
-// another client has changed the record since: an unanswered sending of w may have been applied before that change.
+// exactly sends a write that creates, replaces or removes records, as free.do does. Its answer is also right if another
+// client has changed them since: an unanswered sending of w may have been applied before that change.
 func (s *Store) exactly(ctx context.Context, w *write) (*written, error) {
 	creates := w.tombstone != "" && w.value != nil
-	for since := max(s.count.reached.get(), w.guards[0].GetModRevision()); ; { // etcd applies no sending of w at or before since
+	since := s.count.reached.get() // etcd applies no sending of w at or before since
+	for _, g := range w.guards {
+		since = max(since, g.GetModRevision())
+	}
+	for {
 		if creates {
 			w.setTombstoneRev(since)
 		}
@@ -46,24 +51,26 @@ func (s *Store) exactly(ctx context.Context, w *write) (*written, error) {
 var errForgotten = errors.New("etcd has compacted the revisions that would show it")
 
 // appliedAt returns the revision at which w was applied; zero if it was not, and never will be. w began after revision
-// since, and its last sending was refused. The first change of the record after since decides: if it is not that of w,
-// the guards of w have failed from then on.
+// since, and its last sending was refused. The first change of one of its records after since decides: if it is not that
+// of w, the guards of w have failed from then on.
 func (s *Store) appliedAt(ctx context.Context, w *write, since int64) (rev int64, err error) {
 	ctx, cancel := context.WithTimeout(s.ownStream(ctx), tryTimeout)
 	defer cancel()
-	key := w.probe[0]
-	before, err := s.client.Get(ctx, key, clientv3.WithRev(max(since, 1)), clientv3.WithKeysOnly()) // 1: for an empty etcd
-	if err != nil {
-		return 0, err
+	keys := slices.DeleteFunc(slices.Clone(w.probe), func(key string) bool { return key == w.tombstone })
+	for i, key := range keys {
+		before, err := s.client.Get(ctx, key, clientv3.WithRev(max(since, 1)), clientv3.WithKeysOnly()) // 1: for an empty etcd
+		switch {
+		case err != nil:
+			return 0, err
+		case modRevision(before.Kvs) != w.guards[i].GetModRevision():
+			return 0, nil // the guards failed at since already, and a later change may never come
+		}
 	}
-	if at := modRevision(before.Kvs); at != w.guards[0].GetModRevision() {
-		return 0, nil // the guards failed at since already, and a later change may never come
-	}
-	first, err := s.firstChange(ctx, key, since)
+	first, err := s.firstChange(ctx, since, keys...)
 	switch {
 	case err != nil:
 		return 0, err
-	case !bytes.Equal(first.Value, w.value):
+	case string(first.Key) != keys[0] || !bytes.Equal(first.Value, w.value):
 		return 0, nil
 	case w.value != nil:
 		return first.ModRevision, nil
@@ -71,14 +78,23 @@ func (s *Store) appliedAt(ctx context.Context, w *write, since int64) (rev int64
 	return s.removedBy(ctx, w, first.ModRevision)
 }
 
-// firstChange returns the first change of a key after a revision.
-func (s *Store) firstChange(ctx context.Context, key string, after int64) (*mvccpb.KeyValue, error) {
-	for resp := range s.client.Watch(ctx, key, clientv3.WithRev(after+1)) {
-		switch {
-		case resp.Err() != nil:
+// firstChange returns the first change of one of some keys after a revision. If that revision changed several of them, it
+// is the change of the first in keys.
+func (s *Store) firstChange(ctx context.Context, after int64, keys ...string) (*mvccpb.KeyValue, error) {
+	for resp := range s.client.Watch(ctx, slices.Min(keys), clientv3.WithRange(slices.Max(keys)+"\x00"), clientv3.WithRev(after+1)) {
+		if resp.Err() != nil {
 			return nil, resp.Err()
-		case len(resp.Events) > 0:
-			return resp.Events[0].Kv, nil
+		}
+		var first *mvccpb.KeyValue
+		place := len(keys)
+		for _, ev := range resp.Events { // all changes of a revision arrive together
+			i := slices.Index(keys, string(ev.Kv.Key))
+			if i >= 0 && (first == nil || ev.Kv.ModRevision == first.ModRevision && i < place) {
+				first, place = ev.Kv, i
+			}
+		}
+		if first != nil {
+			return first, nil
 		}
 	}
 	return nil, cmp.Or(context.Cause(ctx), errForgotten)

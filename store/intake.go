@@ -53,6 +53,14 @@ func (e *TooManyError) Error() string {
 // Is makes the error a job.ErrTooMany.
 func (e *TooManyError) Is(target error) bool { return target == job.ErrTooMany }
 
+// TakenError says that a submission found a run of a step behind it. It is a job.ErrConflict.
+type TakenError struct{ Run string }
+
+func (e *TakenError) Error() string { return "run " + e.Run + " exists already" }
+
+// Is makes the error a job.ErrConflict.
+func (e *TakenError) Is(target error) bool { return target == job.ErrConflict }
+
 // Submit creates r if fewer than most runs of its job await their start. The results are those of Store.Submit; the error is a
 // TooManyError if a bound is reached. behind are the steps of a workflow that r starts, which count together with r as one run.
 func (in *Intake) Submit(ctx context.Context, r job.Run, most int, behind ...job.Run) (job.Run, error) {
@@ -111,7 +119,7 @@ func (in *Intake) attempt(
 		return r, false, fmt.Errorf("write run %s: %w", r.Name(), err)
 	case out.found[w.probe[0]] == nil:
 		if step := in.taken(out, behind); step != "" {
-			return job.Run{}, false, fmt.Errorf("run %s exists already: %w", step, err)
+			return job.Run{}, false, &TakenError{Run: step}
 		}
 		return r, true, in.mirror.WaitFor(ctx, out.foundAt) // a gate has changed
 	}

@@ -122,7 +122,7 @@ func (s *Store) Replaced(ctx context.Context, jobName, id string, rev int64) (jo
 	}
 	var next *mvccpb.KeyValue
 	if err == nil {
-		next, err = s.firstChange(ctx, key, rev)
+		next, err = s.firstChange(ctx, rev, key)
 	}
 	switch {
 	case isCode(err, rpctypes.ErrCompacted), isCode(err, rpctypes.ErrFutureRev):

@@ -159,3 +159,26 @@ func TestALateCreationOfATokenHasNoEffect(t *testing.T) {
 		t.Errorf("the token exists again: %v", err)
 	}
 }
+
+// A rotation whose first sending was not applied, and whose token was revoked since, never takes place.
+func TestARotationThatARevocationOvertook(t *testing.T) {
+	var other *Store
+	_, s, c := scripted(t, strike(mem.Verdict{Action: mem.Refuse}), func(mem.Op) mem.Verdict {
+		_, rev, err := other.Token(context.Background(), "a")
+		if err := errors.Join(err, other.DeleteToken(context.Background(), "a", rev)); err != nil {
+			t.Error(err)
+		}
+		return mem.Verdict{}
+	})
+	other = open(t, c)
+	if err := other.CreateToken(t.Context(), token("a")); err != nil {
+		t.Fatal(err)
+	}
+	old, rev, err := other.Token(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ReplaceToken(t.Context(), old, rev, token("b")); !errors.Is(err, job.ErrConflict) || isUnknown(err) {
+		t.Errorf("got %v, want %v", err, job.ErrConflict)
+	}
+}

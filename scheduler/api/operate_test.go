@@ -54,12 +54,6 @@ func TestSubmit(t *testing.T) {
 			t.Errorf("other work under the key: got %d %s, want 422 naming %s", other.status, other.text, want.Ref)
 		}
 	})
-	t.Run("the key of a retry is no key of a submission", func(t *testing.T) {
-		f.putRun(job.Run{Job: "backup", ID: "k-r1", Kind: job.KindRetry, RetryOf: "backup/old", State: job.Pending, Key: "r1"})
-		if a := ask(t, srv, "POST", "/v1/jobs/backup/runs", "{}", "Idempotency-Key", "r1"); a.status != 422 {
-			t.Errorf("got %d %s, want 422", a.status, a.text)
-		}
-	})
 	t.Run("the same key with other parameters is a conflict", func(t *testing.T) {
 		first := decode[api.RunView](t, ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"params":{"n":1,"dry":true,"env":"a"},"key":"p1"}`))
 		if diff := cmp.Diff(map[string]string{"n": "1", "dry": "true", "env": "a"}, first.Params); diff != "" {

@@ -97,9 +97,10 @@ func (j *jobState) retryUnknown(r *liveRun) bool {
 func (p *Planner) reassign(j *jobState, r job.Run, now time.Time) *job.Decision {
 	missed := r.Due.Before(p.leadSince)
 	r.Ahead = r.Ahead && (missed || r.Due.After(now))
+	until, bound := p.startsBy(j, &r)
 	spec := j.spec(&r)
 	stays := r.Ahead && missed || r.State != job.Pending || spec == nil || spreads(spec, &r) || r.NeedsApproval(spec) ||
-		p.waitedTooLong(j, &r, now) || isBlocked(&liveRun{Run: &r}, slices.Collect(j.live.haveBegun), spec)
+		bound && !now.Before(until) || isBlocked(&liveRun{Run: &r}, slices.Collect(j.live.haveBegun), spec)
 	if !stays && p.mayAssign(j, &r) && p.throttleReason(j, &r, spec, now, false) == "" {
 		if w, _ := p.choose(j, spec, &r, now); w != nil {
 			if armed := j.assignTo(w, r, now); armed != nil {

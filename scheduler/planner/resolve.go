@@ -17,6 +17,7 @@ func (p *Planner) Resolve(d job.Decision, a job.Applied, now time.Time) {
 	p.markDirty(j)
 	if e := d.Event; e != nil && e.Kind == job.EventLate && (a.Err == nil || errors.Is(a.Err, job.ErrConflict)) {
 		p.settleLate(d)
+		p.forgetJob(j)
 		return
 	}
 	if a.Err != nil {

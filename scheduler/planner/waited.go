@@ -12,32 +12,29 @@ func (p *Planner) skipWaited(j *jobState, now time.Time) *job.Decision {
 	if j.def == nil || j.def.Spec.StartWithin == 0 {
 		return nil
 	}
-	within := j.def.Spec.StartWithin
 	for _, r := range j.live.order {
 		if r.Due.After(now) {
 			break
 		}
-		if r.State != job.Pending || r.Attempt > 0 || r.Ahead || r.Spec != nil {
-			continue
-		}
-		until := p.waitsSince(r.Run).Add(within.Std())
-		if now.Before(until) {
+		switch until, bound := p.startsBy(j, r.Run); {
+		case !bound:
+		case now.Before(until):
 			p.wakeAt(j, until)
-			continue
+		default:
+			next := *r.Run
+			next.State, next.Finished, next.Reason = job.Skipped, now, reasonWaited(j.def.Spec.StartWithin)
+			return &job.Decision{Run: &next}
 		}
-		next := *r.Run
-		next.State, next.Finished, next.Reason = job.Skipped, now, reasonWaited(within)
-		return &job.Decision{Run: &next}
 	}
 	return nil
 }
 
-// waitedTooLong reports whether r, which waits, is about to be skipped by skipWaited.
-func (p *Planner) waitedTooLong(j *jobState, r *job.Run, now time.Time) bool {
+// startsBy returns the time by which r has to begin; false if start_within does not apply to it.
+func (p *Planner) startsBy(j *jobState, r *job.Run) (until time.Time, bound bool) {
 	if j.def == nil || j.def.Spec.StartWithin == 0 || r.State != job.Pending || r.Attempt > 0 || r.Ahead || r.Spec != nil {
-		return false
+		return time.Time{}, false
 	}
-	return !now.Before(p.waitsSince(r).Add(j.def.Spec.StartWithin.Std()))
+	return p.waitsSince(r).Add(j.def.Spec.StartWithin.Std()), true
 }
 
 // waitsSince returns the time from which start_within counts for r: its due time, or its creation if that was later. The run of a

@@ -175,8 +175,8 @@ func (t *timeline) checkSubmissions() {
 // checkAsked checks that a client requested each retry and each cancel of a run. It also checks that the new run of a retry
 // exists as the client's answer says.
 func (t *timeline) checkAsked() {
-	named, open := make(map[string]string), make(map[string]int) // by the new run; by the run to retry
-	openKeys := make(map[submission]bool)                        // of retries with a key that were not answered
+	named, open := make(map[string]submission), make(map[string]int) // by the new run; by the run to retry
+	openKeys := make(map[submission]bool)                            // of retries with a key that were not answered
 	cancels, again := make(map[string]bool), make(map[submission][]string)
 	for _, c := range t.Calls {
 		switch {
@@ -188,10 +188,11 @@ func (t *timeline) checkAsked() {
 		case c.Answer == Open:
 			open[c.Run]++
 		case c.Answer == Done:
-			if before, twice := named[c.Made]; twice && (c.Key == "" || before != c.Run) {
-				t.reportAs(Duplicate, RuleAnswer, c.Made, fmt.Sprintf("is the new run of two retries: of %s and of %s", before, c.Run))
+			asked := submission{c.Run, c.Key}
+			if before, twice := named[c.Made]; twice && (c.Key == "" || before != asked) {
+				t.reportAs(Duplicate, RuleAnswer, c.Made, fmt.Sprintf("is the new run of two retries: of %s and of %s", before.job, c.Run))
 			}
-			if named[c.Made] = c.Run; len(t.runs[c.Made]) == 0 {
+			if named[c.Made] = asked; len(t.runs[c.Made]) == 0 {
 				t.reportAs(Missed, RuleAnswer, c.Made, fmt.Sprintf("was accepted at %s, but the run never existed", stamp(c.Answered)))
 			}
 		}
@@ -208,8 +209,10 @@ func (t *timeline) checkAsked() {
 			again[submission{r.Job, r.Key}] = append(again[submission{r.Job, r.Key}], name)
 		}
 		switch of, told := named[name]; {
-		case told && of != r.RetryOf:
-			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("retries %s, but the request was for %s", r.RetryOf, of))
+		case told && of.job != r.RetryOf:
+			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("retries %s, but the request was for %s", r.RetryOf, of.job))
+		case told && of.key != r.Key:
+			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("has key %q, but the request had %q", r.Key, of.key))
 		case told:
 		case r.Key != "" && openKeys[submission{r.RetryOf, r.Key}]:
 		case r.Key == "" && open[r.RetryOf] > 0:

@@ -81,6 +81,17 @@ func TestSubmissions(t *testing.T) {
 			h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Kind != CallCancel })
 			h.Calls = append(h.Calls, Call{Kind: CallRetry, Job: "order", Run: "order/old", Key: "kept", Answer: Open})
 		}},
+		{"an answer with the run of a retry with another key", Unknown, kept, func(t *testing.T, h *History) {
+			edit(t, h, "runs/"+kept, 0, func(r *job.Run) { r.Kind, r.RetryOf = job.KindRetry, "order/key-canceled" })
+			h.Calls = append(h.Calls, Call{Kind: CallRetry, Job: "order", Run: "order/key-canceled", Key: "another", Answer: Done, Made: kept, Asked: sec(3), Answered: sec(4)})
+		}},
+		{"a retry with a key has the run of one without", Duplicate, kept, func(t *testing.T, h *History) {
+			edit(t, h, "runs/"+kept, 0, func(r *job.Run) { r.Kind, r.RetryOf = job.KindRetry, "order/key-canceled" })
+			call := Call{Kind: CallRetry, Job: "order", Run: "order/key-canceled", Answer: Done, Made: kept, Asked: sec(3), Answered: sec(4)}
+			keyed := call
+			keyed.Key = "kept"
+			h.Calls = append(h.Calls, call, keyed)
+		}},
 		{"a cancel without a request", Unknown, "order/key-canceled", func(_ *testing.T, h *History) {
 			h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Kind == CallCancel })
 		}},

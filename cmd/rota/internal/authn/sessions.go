@@ -187,7 +187,7 @@ func (a *Authenticator) SignOut(ctx context.Context, key auth.Key) error {
 	if err != nil || !ok {
 		return err
 	}
-	a.sessions.forget(id)
+	defer a.sessions.forget(id) // also what other requests find in the store meanwhile
 	return s.DeleteSession(ctx, id)
 }
 

@@ -124,3 +124,43 @@ func TestAKeyOfAWorkflowIsNoKeyOfItsSteps(t *testing.T) {
 		t.Errorf("the key of a step, for a workflow: got %v, want it refused as invalid", err)
 	}
 }
+
+func TestAResumptionIsAnsweredAgainAfterAChangeOfTheJob(t *testing.T) {
+	b := inMemory(t)
+	b.define(t, "pay", `{"command":["true"]}`)
+	b.define(t, "tell", `{"command":["true"],"after":["pay"]}`)
+	old, err := b.start(t, "pay", "", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Cancel(t.Context(), "pay", old.ID, job.Cancel{At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	step, err := b.store.Run(t.Context(), "tell", old.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step.State, step.Finished, step.Due = job.Skipped, time.Now().UTC(), time.Now().UTC() // as the leader does
+	if step, err = b.store.Write(t.Context(), step); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.mirror.WaitFor(t.Context(), step.Rev); err != nil {
+		t.Fatal(err)
+	}
+	first, created, err := b.Retry(t.Context(), "pay", old.ID, "k", "me", true)
+	if err != nil || !created {
+		t.Fatalf("got created %v, %v", created, err)
+	}
+	plain, _, err := b.Retry(t.Context(), "pay", old.ID, "plain", "me", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.define(t, "pay", `{"command":["true"],"params":{"month":{"type":"string","required":true}}}`)
+	again, created, err := b.Retry(t.Context(), "pay", old.ID, "k", "me", true)
+	if err != nil || created || again.ID != first.ID {
+		t.Errorf("got run %s, created %v, %v, want run %s", again.ID, created, err, first.ID)
+	}
+	if got, _, err := b.Retry(t.Context(), "pay", old.ID, "plain", "me", true); !errors.As(err, new(*api.Refusal)) {
+		t.Errorf("the key of a plain retry, %s: got %s, %v, want a refusal", plain.ID, got.ID, err)
+	}
+}

@@ -126,6 +126,7 @@ type submitter interface {
 // with a key is r if an answer was lost, and if the same caller submitted it at the same nanosecond.
 func makeRun(ctx context.Context, s submitter, r job.Run, behind ...job.Run) (made job.Run, created bool, err error) {
 	made, err = s.Submit(ctx, r, behind...)
+	var taken *store.TakenError
 	switch {
 	case err == nil:
 		return made, true, nil
@@ -137,8 +138,8 @@ func makeRun(ctx context.Context, s submitter, r job.Run, behind ...job.Run) (ma
 		return made, errors.Is(err, job.ErrOutcomeUnknown) && made.Created.Equal(r.Created) && made.By == r.By, nil
 	case r.Key != "" && made.Rev != 0:
 		return job.Run{}, false, usedKey(r.Key, "for another workflow, which has run "+made.Name())
-	case r.Key != "" && len(behind) > 0:
-		return job.Run{}, false, usedKey(r.Key, "for a run of a step behind job "+r.Job)
+	case r.Key != "" && errors.As(err, &taken):
+		return job.Run{}, false, usedKey(r.Key, "for run "+taken.Run)
 	case r.Key != "":
 		return job.Run{}, false, storeError(err)
 	case made.Rev == 0:
@@ -226,13 +227,22 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume
 		return api.RunView{}, false, err
 	}
 	v, created, err = b.retry(ctx, jobName, id, key, by, resume)
-	if key != "" && !resume && (errors.Is(err, job.ErrNotFound) || errors.As(err, new(*api.Refusal))) {
+	if key != "" && (errors.Is(err, job.ErrNotFound) || errors.As(err, new(*api.Refusal))) {
 		there, ok := b.earlier(ctx, &job.Run{Job: jobName, ID: runID(key, time.Time{}), Key: key})
-		if ok && there.RetryOf == jobName+"/"+id { // the definition or the history has changed since
+		ok = ok && there.RetryOf == jobName+"/"+id && (!resume || b.hasSteps(&there))
+		if ok { // the definition or the history has changed since
 			return api.NewRunView(there), false, nil
 		}
 	}
 	return v, created, err
+}
+
+// hasSteps reports whether a step behind r has a run of the same start.
+func (b *Backend) hasSteps(r *job.Run) bool {
+	return slices.ContainsFunc(b.graph(r.Job).Behind(r.Job), func(step string) bool {
+		_, known := b.mirror.Run(step + "/" + r.ID)
+		return known
+	})
 }
 
 func (b *Backend) retry(ctx context.Context, jobName, id, key, by string, resume bool) (v api.RunView, created bool, err error) {
