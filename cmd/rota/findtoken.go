@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/credentials"
@@ -22,6 +23,9 @@ import (
 func (c *cli) findToken(servers string) (file string, token func(context.Context, string) (string, error), err error) {
 	if file = cmp.Or(c.tokenFile, c.getenv("ROTA_TOKEN_FILE")); file == "-" {
 		return "", c.stdinToken, nil
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return "", pipedToken(file), nil
 	}
 	if file != "" {
 		return file, nil, checkToken(file, servers, 0o077)
@@ -74,6 +78,17 @@ func (c *cli) socketServes(token func(context.Context, string) (string, error)) 
 	}
 	conn.Close()
 	return true
+}
+
+// pipedToken returns the token of a pipe, such as <(pass show rota). It reads the pipe once, because every request needs the token.
+func pipedToken(file string) serverToken {
+	read := sync.OnceValues(func() (string, error) { return readToken(file, 0o077) })
+	return func(_ context.Context, server string) (string, error) {
+		if err := checkWay(server); err != nil {
+			return "", err
+		}
+		return read()
+	}
 }
 
 // stdinToken returns the token that stdin holds. It reads stdin once, because every request needs the token.

@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +30,36 @@ func TestATokenOnStdinServesEveryRequest(t *testing.T) {
 	}
 	if len(got) < 2 {
 		t.Fatalf("got %d requests, want 2: %s", len(got), stderr.String())
+	}
+	for _, header := range got {
+		if header != "Bearer secret" {
+			t.Errorf("got %q, want the token", header)
+		}
+	}
+}
+
+// A pipe, such as <(pass show rota), can be read once too.
+func TestATokenInAPipeServesEveryRequest(t *testing.T) {
+	var got []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"jobs":[]}`)
+	}))
+	defer s.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, err1 := io.WriteString(w, "secret\n")
+	if err := errors.Join(err1, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	args := []string{"jobs", "--server", s.URL, "--token-file", fmt.Sprintf("/dev/fd/%d", r.Fd())}
+	if code := run(t.Context(), args, strings.NewReader(""), io.Discard, &stderr); code != exitOK || len(got) < 2 {
+		t.Errorf("got exit code %d after %d requests: %s", code, len(got), &stderr)
 	}
 	for _, header := range got {
 		if header != "Bearer secret" {

@@ -17,6 +17,9 @@ func (n *Notice) add(to Target) {
 	}
 }
 
+// Partly reports whether some targets of a notice have got it, and others have not. Then Records should be called again soon.
+func (b *Book) Partly() bool { return len(b.ahead) > 0 }
+
 // recordAhead makes records of notices that some of their targets have got, while another one has not answered for some time.
 func (b *Book) recordAhead(now time.Time) {
 	for name, p := range b.ahead {
@@ -34,12 +37,13 @@ func (b *Book) recordAhead(now time.Time) {
 	}
 }
 
-// aheadNow returns, for each target that has got the first open notice, the revision up to which it has got all of them.
-func (p *page) aheadNow() map[string]int64 {
+// aheadNow returns, for each target that has got the first open notice, the revision up to which it has got all of them. The book has
+// all changes before revision last.
+func (p *page) aheadNow(last int64) map[string]int64 {
 	if len(p.open) == 0 {
 		return nil
 	}
-	newest := max(p.seen-1, p.open[len(p.open)-1].rev)
+	newest := last - 1
 	upTo := make(map[string]int64)
 	for name := range p.ahead {
 		upTo[name] = newest

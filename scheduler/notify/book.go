@@ -89,6 +89,8 @@ func (b *Book) openPage(j *job.Job, record *job.NotifyState, at int64) *page {
 			if p.state.failing != "" && p.state.failures == 0 { // an earlier version has reported each failure, and counted none
 				p.state.failures = job.AfterRange.High
 			}
+		} else {
+			p.resetRecord()
 		}
 	}
 	return p
@@ -164,6 +166,7 @@ func (b *Book) define(p *page, c job.Change) {
 	default:
 		if !def.Notified.Equal(p.job.Notified) {
 			p.state = state{}
+			p.resetRecord()
 		}
 		p.job = def
 	}
@@ -265,7 +268,7 @@ func (b *Book) Records(now time.Time) (list []job.NotifyState) {
 		if !p.writing {
 			p.writing = true
 			delete(b.dirty, name)
-			list = append(list, p.nextRecord(now))
+			list = append(list, p.nextRecord(now, b.last))
 		}
 	}
 	slices.SortFunc(list, func(x, y job.NotifyState) int { return strings.Compare(x.Job, y.Job) })

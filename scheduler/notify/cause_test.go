@@ -37,7 +37,7 @@ func (st *term) send() {
 	for _, n := range st.book.Take() {
 		for _, to := range n.To {
 			st.sent = append(st.sent, fmt.Sprintf("%s to %s at %s", to.Occasion, to.Name, n.Run.ID))
-			st.book.Done(n.Receipt, "ops")
+			st.book.Done(n.Receipt, to.Name)
 		}
 	}
 	for _, r := range st.book.Records(later) {

@@ -11,7 +11,8 @@
 //
 // Everything is reported at least once, if its run or event is in the store when the next leader starts: the record moves
 // after the sending, never before. If a leader dies between the two, the next one reports it again. If one notifier of several
-// does not answer, the record says which ones are ahead of it. The next leader does not report the same to them again.
+// does not answer, the record says which ones are ahead of it. The next leader does not report the same to them again, apart
+// from attempts of a run that goes on.
 //
 // A notifier gets one message for each cause, such as a job that fails, and a further one only after Notifier.Repeat. The record
 // has the state of the causes, so that it outlives the leader.

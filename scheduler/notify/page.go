@@ -156,6 +156,12 @@ func (p *page) advance(r *Receipt) {
 	}
 }
 
+// resetRecord drops the state of an earlier definition from the record. A record that is written before the next notice is done would
+// otherwise count as one of the present definition.
+func (p *page) resetRecord() {
+	p.record.Failing, p.record.Failures, p.record.Said, p.before = "", 0, nil, nil
+}
+
 // retreat moves the record back before the notices of its revision, because another one is open. The next leader counts the
 // failures of that revision again.
 func (p *page) retreat() {
@@ -165,11 +171,11 @@ func (p *page) retreat() {
 	}
 }
 
-// nextRecord returns the record to write. It leaves out attempts of runs that have ended, because UpTo covers them.
-func (p *page) nextRecord(now time.Time) job.NotifyState {
+// nextRecord returns the record to write at revision last. It leaves out attempts of runs that have ended, because UpTo covers them.
+func (p *page) nextRecord(now time.Time, last int64) job.NotifyState {
 	maps.DeleteFunc(p.reported, func(id string, _ int) bool { return p.givenUp[id] == 0 })
 	t := p.record
-	t.Job, t.At, t.Attempts, t.Ahead = p.job.Name, now.UTC(), maps.Clone(p.reported), p.aheadNow()
+	t.Job, t.At, t.Attempts, t.Ahead = p.job.Name, now.UTC(), maps.Clone(p.reported), p.aheadNow(last)
 	return t
 }
 

@@ -18,7 +18,7 @@ import (
 // may get the run.
 const engineLimit = 30 * time.Second
 
-// absentError says that the engine did not answer for engineLimit.
+// absentError says that the engine did not answer for engineLimit, or could not tell.
 type absentError struct{ error }
 
 // patiently calls f until the engine answers, for at most e.patience. f may have had an effect when it fails.

@@ -145,13 +145,14 @@ func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Out
 	return o
 }
 
-// removed removes a container if it exists. It kills it first. It waits for a removal that is under way, for at most e.patience:
-// the engine can hang in one for ever.
+// removed removes a container if it exists. It kills it first. It waits for a removal that is under way, and for an engine that
+// cannot tell, for at most e.patience: the engine can hang in a removal for ever.
 func (e *Executor) removed(ctx context.Context, id string) error {
-	for began := time.Now(); ; {
-		err := e.patiently(ctx, func() error { return e.engine.remove(ctx, id) })
-		if !hasStatus(err, http.StatusConflict) || time.Since(began) > e.patience || sleep(ctx, pollPause) != nil {
-			return err
+	return e.patiently(ctx, func() error {
+		err := e.engine.remove(ctx, id)
+		if hasStatus(err, http.StatusConflict) {
+			return errors.New(err.Error())
 		}
-	}
+		return unsure(err)
+	})
 }

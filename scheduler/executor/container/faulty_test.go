@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -164,8 +165,8 @@ func TestARemovalThatHangs(t *testing.T) {
 	f.kept, e.patience = true, 10*time.Millisecond
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := e.removed(ctx, "c1"); !hasStatus(err, http.StatusConflict) {
-		t.Errorf("got %v", err)
+	if _, absent := errors.AsType[absentError](e.removed(ctx, "c1")); !absent {
+		t.Error("want the error of an engine that cannot tell: an attempt that waits for this has not begun")
 	}
 	if n := f.count("remove"); n < 2 {
 		t.Errorf("%d removals", n)
@@ -190,5 +191,24 @@ func TestTheRestOfTheOutputIsAskedForWithPauses(t *testing.T) {
 	f.run(ctx, ended)
 	if n := calls.Load(); n > 8 { // the HTTP client may repeat a call once
 		t.Errorf("the engine was asked %d times", n)
+	}
+}
+
+// TestAnExitAfterAnErrorOfTheEngine lets the engine answer one request to wait with an error. The program ends much later with a high
+// code, which is its own.
+func TestAnExitAfterAnErrorOfTheEngine(t *testing.T) {
+	f, e := newFaulty(t, map[string]int{"wait": 1})
+	f.after, f.exit = "start", 255
+	if o := e.Execute(t.Context(), faultyRequest(io.Discard)); o.State != job.Failed || o.Reason != "exit code 255" {
+		t.Errorf("got %+v, want the exit code of the program", o)
+	}
+}
+
+// TestAStartedContainerIsRemoved lets the engine start a container and then answer only errors for a while.
+func TestAStartedContainerIsRemoved(t *testing.T) {
+	f, e := newFaulty(t, map[string]int{"json": -1, "remove": 1})
+	f.after, e.patience = "start", 300*time.Millisecond
+	if o := e.Execute(t.Context(), faultyRequest(io.Discard)); o.State != job.Lost || !f.removed {
+		t.Errorf("got %+v, removed: %v, want a lost attempt without a container", o, f.removed)
 	}
 }

@@ -13,7 +13,7 @@ import (
 type watch struct {
 	engine     *engine
 	id         string
-	engineLost bool // the engine was not reachable in between, or had an error
+	engineLost bool // the engine was not reachable in between
 	causeKnown bool // the worker itself ends the container
 }
 
@@ -63,7 +63,7 @@ func (w *watch) final(ctx context.Context, s state) (state, error) {
 // tell. It returns an error with the status 404 if the container was removed, and the cause of ctx if that ends first.
 func (w *watch) end(ctx context.Context) (state, error) {
 	for {
-		if err := w.engine.wait(ctx, w.id); err != nil && !hasStatus(err, http.StatusNotFound) {
+		if err := w.engine.wait(ctx, w.id); err != nil && !refused(err) {
 			w.engineLost = true
 		}
 		s, err := w.inspect(ctx)
@@ -74,7 +74,7 @@ func (w *watch) end(ctx context.Context) (state, error) {
 			return state{}, context.Cause(ctx)
 		case hasStatus(err, http.StatusNotFound):
 			return state{}, err
-		case err != nil:
+		case err != nil && !refused(err):
 			w.engineLost = true
 		}
 		if err := sleep(ctx, pollPause); err != nil {

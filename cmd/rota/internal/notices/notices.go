@@ -97,8 +97,8 @@ func (s *sender) run(ctx context.Context) {
 		}
 		if wait := time.Until(s.rest); wait > 0 {
 			again.Reset(wait)
-		} else {
-			s.record(ctx)
+		} else if s.record(ctx); s.book.Partly() {
+			again.Reset(time.Second)
 		}
 		select {
 		case <-ctx.Done():
