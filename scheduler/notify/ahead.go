@@ -37,8 +37,8 @@ func (b *Book) recordAhead(now time.Time) {
 	}
 }
 
-// aheadNow returns, for each target that has got the first open notice, the revision up to which it has got all of them. The book has
-// all changes before revision last.
+// aheadNow returns, for each target that has got the first open notice, the revision up to which it has got all of them. The book
+// has all changes before revision last.
 func (p *page) aheadNow(last int64) map[string]int64 {
 	if len(p.open) == 0 {
 		return nil

@@ -156,8 +156,8 @@ func (p *page) advance(r *Receipt) {
 	}
 }
 
-// resetRecord drops the state of an earlier definition from the record. A record that is written before the next notice is done would
-// otherwise count as one of the present definition.
+// resetRecord drops the state of an earlier definition from the record. A record that is written before the next notice is done
+// would otherwise count as one of the present definition.
 func (p *page) resetRecord() {
 	p.record.Failing, p.record.Failures, p.record.Said, p.before = "", 0, nil, nil
 }
@@ -171,7 +171,8 @@ func (p *page) retreat() {
 	}
 }
 
-// nextRecord returns the record to write at revision last. It leaves out attempts of runs that have ended, because UpTo covers them.
+// nextRecord returns the record to write at revision last. It leaves out attempts of runs that have ended, because UpTo covers
+// them.
 func (p *page) nextRecord(now time.Time, last int64) job.NotifyState {
 	maps.DeleteFunc(p.reported, func(id string, _ int) bool { return p.givenUp[id] == 0 })
 	t := p.record
