@@ -92,8 +92,10 @@ func TestLargeJobsAreSwept(t *testing.T) {
 		_ = e.Sweep(ctx, func(context.Context, string, string) (job.Run, error) { return req.Run, nil },
 			func(context.Context) (int, error) { return 1, nil }, hclog.NewNullLogger())
 	})
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
 	for ctx.Err() == nil && s.left() > 0 {
-		time.Sleep(time.Millisecond)
+		<-poll.C
 	}
 	end()
 	wg.Wait()

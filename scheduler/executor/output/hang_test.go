@@ -49,22 +49,27 @@ func TestAFileThatIsRefusedHoldsUpNoOthers(t *testing.T) {
 type stalling struct {
 	Store
 	sweeps *atomic.Int64
+	again  chan struct{} // closed by the second sweep
 }
 
 func (s stalling) Sweep(ctx context.Context, _ time.Duration, _ time.Time) error {
-	if s.sweeps.Add(1) == 1 {
+	switch s.sweeps.Add(1) {
+	case 1:
 		<-ctx.Done()
+	case 2:
+		close(s.again)
 	}
 	return ctx.Err()
 }
 
 func TestASweepThatStallsIsFollowedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var sweeps atomic.Int64
-		uploads(t, t.TempDir(), stalling{NewDirectory(t.TempDir()), &sweeps})
-		time.Sleep(3 * keepEvery)
-		if n := sweeps.Load(); n < 2 {
-			t.Errorf("%d sweeps", n)
+		again := make(chan struct{})
+		uploads(t, t.TempDir(), stalling{NewDirectory(t.TempDir()), new(atomic.Int64), again})
+		select {
+		case <-again:
+		case <-time.After(3 * keepEvery):
+			t.Error("the first sweep stalls, and no other one follows")
 		}
 	})
 }
