@@ -25,6 +25,8 @@ type options struct {
 	profile string        // file for a CPU profile of the measured time; "": none
 	heap    string        // file for a heap profile; "": none
 	verbose bool
+
+	stopSpare func() // see spareMemory
 }
 
 // benchmark is one of the commands.
@@ -77,12 +79,17 @@ func (b benchmark) start(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
+	o.spareMemory(ctx)
+	defer func() { o.stopSpare() }()
+	return b.run(ctx, &o)
+}
+
+// spareMemory adapts the garbage collector as command rota does, until stopSpare is called.
+func (o *options) spareMemory(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { node.SpareMemory(ctx, true) }) // as command rota does
-	defer wg.Wait()
-	defer cancel()
-	return b.run(ctx, &o)
+	wg.Go(func() { node.SpareMemory(ctx, true) })
+	o.stopSpare = func() { cancel(); wg.Wait() }
 }
 
 // profiled writes a CPU profile until the returned function is called, if the option is set.

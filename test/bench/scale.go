@@ -55,7 +55,9 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 	if _, err := fill(ctx, list, b.due, define); err != nil {
 		return err
 	}
+	o.stopSpare()
 	debug.FreeOSMemory() // the memory of the fill does not count for the nodes
+	o.spareMemory(ctx)   // the start of the nodes is that of a process
 	say("before the start", "%.0f MiB resident", memory("RssAnon"))
 	stop, err := o.profiled()
 	if err != nil {

@@ -31,8 +31,9 @@ const (
 const (
 	overloadBusy = 0.75 // share of the processors that the process uses at least
 	overloadGC   = 0.1  // share of the used processor time that collections take at least
-	overloadFor  = 10   // consecutive polls: a start seldom takes longer
-	mostOverload = 200  // percent of the live memory
+	overloadFor  = 2    // consecutive polls
+	startFor     = 10   // polls: a process is not overloaded before its start, which reads the store, has ended
+	mostOverload = 400  // percent of the live memory
 )
 
 // When a process counts as at rest. Then it returns unused memory to the machine. It needs most of its memory at the start, to
@@ -86,12 +87,14 @@ type cpuTimes struct {
 // overload detects that a process needs its processors for a long time, and that collections take much of them.
 type overload struct {
 	last  cpuTimes
+	age   int  // polls since the start of the process
 	polls int  // consecutive polls at which the process was busy
 	on    bool // it lasts until the process is less busy
 }
 
 // lasts reports whether the overload lasts.
 func (o *overload) lasts(now cpuTimes) bool {
+	o.age++
 	total, used, gc := now.total-o.last.total, now.total-o.last.total-(now.idle-o.last.idle), now.gc-o.last.gc
 	if total <= 0 { // no collection has ended since the last poll
 		return o.on
@@ -102,7 +105,7 @@ func (o *overload) lasts(now cpuTimes) bool {
 		return false
 	}
 	o.polls++
-	o.on = o.on || o.polls >= overloadFor && gc > overloadGC*used
+	o.on = o.on || o.age > startFor && o.polls >= overloadFor && gc > overloadGC*used
 	return o.on
 }
 

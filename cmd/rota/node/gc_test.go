@@ -37,7 +37,9 @@ func TestOverloadIsLong(t *testing.T) {
 		want           int
 		withoutAnother bool // then a poll without a collection
 	}{
-		{what: "a start", polls: overloadFor - 1, gc: 1, want: 0},
+		{what: "a start", polls: startFor, gc: 1, want: 0},
+		{what: "less work", polls: 1, idle: 1, want: 0},
+		{what: "a moment of work", polls: overloadFor - 1, gc: 1, want: 0},
 		{what: "less work", polls: 1, idle: 1, want: 0},
 		{what: "work with few collections", polls: 30, gc: 0.1, want: 0},
 		{what: "work with many", polls: 1, gc: 0.3, want: 1, withoutAnother: true},
