@@ -4,6 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -16,8 +20,7 @@ const maxKeys = 2000
 
 // specOf reads the definition of one job. It may have the form of a job file with one job.
 func specOf(text string) (map[string]exact, error) {
-	var doc yaml.Node
-	err := yaml.Unmarshal([]byte(text), &doc)
+	doc, err := document(text)
 	if n := countKeys(&doc); err == nil && n > maxKeys {
 		return nil, fmt.Errorf("this has %d keys: a job has at most %d here", n, maxKeys)
 	}
@@ -39,9 +42,15 @@ func specOf(text string) (map[string]exact, error) {
 		return nil, fmt.Errorf("this is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	jobs, ok := spec["jobs"].value.(map[string]exact)
-	switch {
-	case !ok:
+	if !ok {
 		return spec, nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(spec)) {
+		if key != "jobs" && key != "version" { // such as defaults, whose values the job would lack
+			return nil, fmt.Errorf("this has %s beside the job: write the keys into the job, or apply the text as a job file", key)
+		}
+	}
+	switch {
 	case len(jobs) != 1:
 		return nil, fmt.Errorf("this has %d jobs: write one job", len(jobs))
 	}
@@ -51,6 +60,28 @@ func specOf(text string) (map[string]exact, error) {
 		}
 	}
 	return spec, nil
+}
+
+// version12 matches the directive of YAML 1.2 at the beginning of a text. The library reads YAML 1.2, but knows only that of 1.1.
+var version12 = regexp.MustCompile(`\A(\s*(?:#[^\n]*\n\s*)*%YAML[ \t]+1\.)2\b`)
+
+// document reads the only document of a text. It is empty if the text has none.
+func document(text string) (doc yaml.Node, err error) {
+	text = version12.ReplaceAllString(text, "${1}1")
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return doc, err
+	}
+	loader, err := yaml.NewLoader(strings.NewReader(text))
+	for n := 0; err == nil; n++ {
+		if n == 2 { // Unmarshal would leave the second document out
+			return doc, errors.New("it has a second document: write one job")
+		}
+		err = loader.Load(&yaml.Node{})
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return doc, err
 }
 
 // exact is a value of a definition, as a job file has it: 1.10 keeps its zero. A number that JSON lacks, such as 0755, is a text.
