@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +21,9 @@ const maxKeys = 2000
 
 // specOf reads the definition of one job. It may have the form of a job file with one job.
 func specOf(text string) (map[string]exact, error) {
-	doc, err := document(text)
+	text = version12.ReplaceAllString(text, "${1}1")
+	var doc yaml.Node
+	err := yaml.Unmarshal([]byte(text), &doc)
 	if n := countKeys(&doc); err == nil && n > maxKeys {
 		return nil, fmt.Errorf("this has %d keys: a job has at most %d here", n, maxKeys)
 	}
@@ -33,7 +36,7 @@ func specOf(text string) (map[string]exact, error) {
 	}
 	var spec map[string]exact
 	if err == nil {
-		err = keyless(&doc)
+		err = cmp.Or(single(text), keyless(&doc))
 	}
 	if err == nil {
 		err = doc.Decode(&spec)
@@ -50,8 +53,7 @@ func specOf(text string) (map[string]exact, error) {
 			return nil, fmt.Errorf("this has %s beside the job: write the keys into the job, or apply the text as a job file", key)
 		}
 	}
-	switch {
-	case len(jobs) != 1:
+	if len(jobs) != 1 {
 		return nil, fmt.Errorf("this has %d jobs: write one job", len(jobs))
 	}
 	for _, v := range jobs {
@@ -65,23 +67,19 @@ func specOf(text string) (map[string]exact, error) {
 // version12 matches the directive of YAML 1.2 at the beginning of a text. The library reads YAML 1.2, but knows only that of 1.1.
 var version12 = regexp.MustCompile(`\A(\s*(?:#[^\n]*\n\s*)*%YAML[ \t]+1\.)2\b`)
 
-// document reads the only document of a text. It is empty if the text has none.
-func document(text string) (doc yaml.Node, err error) {
-	text = version12.ReplaceAllString(text, "${1}1")
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		return doc, err
-	}
+// single returns an error if a text has more than one document. The library would leave the others out.
+func single(text string) error {
 	loader, err := yaml.NewLoader(strings.NewReader(text))
 	for n := 0; err == nil; n++ {
-		if n == 2 { // Unmarshal would leave the second document out
-			return doc, errors.New("it has a second document: write one job")
+		if n == 2 {
+			return errors.New("it has a second document: write one job")
 		}
 		err = loader.Load(&yaml.Node{})
 	}
 	if errors.Is(err, io.EOF) {
-		err = nil
+		return nil
 	}
-	return doc, err
+	return err
 }
 
 // exact is a value of a definition, as a job file has it: 1.10 keeps its zero. A number that JSON lacks, such as 0755, is a text.
