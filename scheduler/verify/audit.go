@@ -7,8 +7,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// checkAudit notes the definitions whose present version or removal has no audit record. Somebody changed the store without the API,
-// or a replica of version 0.1.0 did. It leaves out definitions of job files, and definitions older than the audit trail.
+// checkAudit notes the definitions whose present version or removal has no audit record. Somebody changed the store without the
+// API, or a replica of version 0.1.0 did. It leaves out definitions of job files, and definitions older than the audit trail.
 func (c *checker) checkAudit() {
 	var first int64 // the earliest revision from which on no record was removed
 	recorded := make(map[int64]bool, len(c.audits))

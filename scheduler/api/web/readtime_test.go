@@ -20,7 +20,7 @@ func TestFieldsAcceptTheTimesOfThePage(t *testing.T) {
 			t.Errorf("%q: got %v, want an error", text, got)
 		}
 	}
-	for text, want := range map[string]string{"now": "", " Now ": "", "": "", "90s": "90s", "soon": "soon"} {
+	for text, want := range map[string]string{"now": "", "Now": "", "": "", "90s": "90s", "soon": "soon"} {
 		f := form{Fields: []field{{Name: startField.Name, Value: text}}}
 		if in, at := f.start(); in != want || at != nil {
 			t.Errorf("start %q: got %q, %v, want %q", text, in, at, want)

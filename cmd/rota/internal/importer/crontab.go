@@ -136,7 +136,7 @@ func (c *crontab) entry(n int, line string) {
 	if home := c.env["HOME"]; path.IsAbs(home) {
 		spec.Dir = home
 	} else if word, _, _ := cutField(rest); relative.MatchString(word) {
-		c.lost(n, "%s: cron starts it in the home of its user, and rota in the directory of the worker; write the whole path, or dir", word)
+		c.lost(n, "%s: cron starts it in the home of its user, rota in the directory of the worker; write the whole path, or dir", word)
 	}
 	switch {
 	case user != "" && user != "root":
