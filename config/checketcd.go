@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,9 @@ func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
 		}
 	}
 	if len(e.Endpoints) > 0 {
+		if first := secureURL(e.Endpoints[0]); slices.ContainsFunc(e.Endpoints, func(e string) bool { return secureURL(e) != first }) {
+			fail("etcd.endpoints", "write https:// for all of them", "has both http:// and https://: the first one decides for all")
+		}
 		return
 	}
 	if reason := checkURL(e.Embedded.Client); reason != "" {
@@ -54,7 +58,7 @@ func (s *Settings) checkMemberTLS(fail func(key, hint, format string, args ...an
 		fail("etcd.embedded.tls.optional", all, "is given without a certificate")
 	}
 	for _, key := range sortedKeys(urls) {
-		switch https := strings.HasPrefix(urls[key], "https://"); {
+		switch https := secureURL(urls[key]); {
 		case https && !secure:
 			fail(key, all, "%s needs a certificate", quote(urls[key]))
 		case !https && secure && !e.TLSOptional:
@@ -84,6 +88,9 @@ func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)
 			fail(key, hint, "names %s twice", quote(name))
 			continue
 		}
+		if e := s.Etcd.Embedded; !secureURL(peer) && secureURL(e.Peer) && !e.TLSOptional {
+			fail(key, "write https:// for all members", "%s is plain, and etcd.embedded.peer is not", quote(peer))
+		}
 		peers[name] = peer
 	}
 	if e := s.Etcd.Embedded; e.Rejoin == RejoinAuto && len(peers) > 1 && IsLoopback(e.Client) && !IsLoopback(e.Peer) {
@@ -99,6 +106,8 @@ func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)
 			quote(s.Etcd.Embedded.Peer), quote(s.Node.Name), quote(peer))
 	}
 }
+
+func secureURL(text string) bool { return strings.HasPrefix(text, "https://") }
 
 // IsLoopback reports whether a URL leads to this machine alone.
 func IsLoopback(text string) bool {

@@ -104,6 +104,20 @@ func TestGoodFilesAreWrittenAndReadAgain(t *testing.T) {
 	}
 }
 
+// YAML counts a new line after some characters, and editors do not. So a file may have them only with a backslash.
+func TestATextWithUnusualLineEndsIsWrittenAndReadAgain(t *testing.T) {
+	for _, text := range []string{"a\u2028b\nc", "a\u2029\nb\n", "a\u0085\nb", "\u2028"} {
+		want := job.Spec{Shell: text, Description: text, Env: map[string]string{"A": text}}.WithDefaults()
+		written, err := Marshal(map[string]job.Spec{"a": want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, parse1(t, string(written)).Jobs["a"].Spec); diff != "" {
+			t.Errorf("%q (-want +got):\n%s\nwritten:\n%s", text, diff, written)
+		}
+	}
+}
+
 func bounds(set *Set) map[string]job.LimitSpec {
 	all := map[string]job.LimitSpec{}
 	for name, d := range set.Limits {

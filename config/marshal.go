@@ -75,6 +75,9 @@ func scalar(tag, value string) *yaml.Node {
 	case "yes", "no", "on", "off", "y", "n": // some programs read these words as booleans
 		n.Style = yaml.DoubleQuotedStyle
 	}
+	if strings.ContainsAny(value, "\u0085\u2028\u2029") { // newSource refuses them unless they are written with a backslash
+		n.Style = yaml.DoubleQuotedStyle
+	}
 	return n
 }
 
@@ -90,6 +93,9 @@ func baseOf(s job.Spec) job.Spec {
 	}
 	if s.Container != nil {
 		base.Container = &job.Container{}
+	}
+	if s.Kubernetes != nil {
+		base.Kubernetes = &job.Kubernetes{}
 	}
 	if s.Calendar != nil {
 		base.Calendar = &job.Calendar{}
@@ -197,7 +203,7 @@ func beautify(n *yaml.Node, keys []Key) {
 				n.Content[i+1] = value.Content[0]
 			}
 		case asBlock:
-			if strings.Contains(value.Value, "\n") {
+			if value.Style == 0 && strings.Contains(value.Value, "\n") {
 				value.Style = yaml.LiteralStyle
 			}
 		case plain:

@@ -42,9 +42,15 @@ file and the defaults; the first of them wins. With --origin, print the source o
 		},
 	}
 	config.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&file, "config", "", "settings file (ROTA_CONFIG)")
+	addSettingsFlag(cmd, &file, "settings file (ROTA_CONFIG)")
 	cmd.Flags().BoolVar(&origin, "origin", false, "print the source of each value")
 	return cmd
+}
+
+// addSettingsFlag adds the flag --config. If it were empty, a script with an unset variable would start a process with the default
+// settings, as a cluster of its own.
+func addSettingsFlag(cmd *cobra.Command, file *string, usage string) {
+	cmd.Flags().Var(&givenFlag{file, "a file"}, "config", usage)
 }
 
 // settingsFile returns the path of the settings file from the flag, or from the environment; "" for none.

@@ -44,8 +44,7 @@ It changes nothing. If it finds something, the exit code is 1. ` + "`rota status
 			return c.doctor(cmd.Context(), file, endpoints)
 		},
 	}
-	cmd.Flags().StringVar(&file, "config", "", "settings of this machine, with the address of the store (ROTA_CONFIG)")
-	cmd.Flags().StringSliceVar(&endpoints, "endpoints", nil, "URLs of etcd")
+	addStoreFlags(cmd, &file, &endpoints, "settings of this machine, with the address of the store (ROTA_CONFIG)")
 	return cmd
 }
 

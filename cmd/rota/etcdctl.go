@@ -132,13 +132,17 @@ func takeFlags(args []string, ours map[string]string) (rest []string, err error)
 			return append(rest, args[i:]...), nil
 		case !known:
 			rest = append(rest, args[i])
-		case joined:
-			ours[name] = value
-		case i+1 == len(args):
+		case !joined && i+1 == len(args):
 			return nil, usagef("flag needs an argument: %s", name)
 		default:
-			i++
-			ours[name] = args[i]
+			if !joined {
+				i++
+				value = args[i]
+			}
+			if value == "" { // usually from an unset variable in a script, which would change another store
+				return nil, usagef("%s is empty: give a value, or leave the flag out", name)
+			}
+			ours[name] = value
 		}
 	}
 	return rest, nil

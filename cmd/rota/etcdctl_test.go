@@ -91,3 +91,17 @@ func TestEtcdctlTakesTheFlagServer(t *testing.T) {
 		t.Errorf("--server without a value: got %v, want a usage error", err)
 	}
 }
+
+// An empty value usually comes from an unset variable in a script. Without the flag, the command would use another store.
+func TestAnEmptyFlagNamesNoStore(t *testing.T) {
+	for _, args := range [][]string{
+		{"etcdctl", "--server", "", "get", "/x"}, {"etcdctl", "get", "/x", "--server="}, {"etcdctl", "--endpoints=", "get", "/x"},
+		{"etcdctl", "--config", "", "get", "/x"}, {"verify", "--config", ""}, {"verify", "--endpoints="}, {"doctor", "--config="},
+		{"doctor", "--endpoints", ""}, {"serve", "--config", ""}, {"worker", "--config="}, {"config", "show", "--config", ""},
+	} {
+		code, stdout, stderr := runHere([]string{"ETCDCTL_ENDPOINTS=http://127.0.0.1:1"}, args...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, "is empty: give") {
+			t.Errorf("%q: code %d, printed %q, %q; want a usage error", args, code, stdout, stderr)
+		}
+	}
+}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -38,6 +40,25 @@ If --server stands beside --config or --endpoints, both must lead to the same st
 
 // nameStore is the hint when no store answers.
 const nameStore = "start `rota dev`, or name the store with --server, --endpoints or --config"
+
+// addStoreFlags adds the flags that name a store. usage describes --config.
+func addStoreFlags(cmd *cobra.Command, file *string, endpoints *[]string, usage string) {
+	addSettingsFlag(cmd, file, usage)
+	cmd.Flags().StringSliceVar(endpoints, "endpoints", nil, "URLs of etcd")
+	flag := cmd.Flags().Lookup("endpoints")
+	flag.Value, flag.DefValue = givenList{flag.Value}, ""
+}
+
+// givenList is a list of endpoints that refuses an empty value, as givenFlag does.
+type givenList struct{ pflag.Value }
+
+// Set implements pflag.Value.
+func (l givenList) Set(s string) error {
+	if s == "" {
+		return errors.New("it is empty: give URLs, or leave the flag out")
+	}
+	return l.Value.Set(s)
+}
 
 // findStore returns the address and the credentials of the store. Endpoints or a settings file have priority over a server, and
 // flags over the environment. Without any of them, findStore returns the store of a local `rota dev` or of the default server. If

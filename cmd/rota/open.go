@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"html/template"
 	"os"
 	"os/exec"
@@ -35,20 +34,23 @@ so works once, within five minutes.`,
 				return usageError{"a browser cannot open a Unix socket", "name the URL of the server with --server, and a token"}
 			}
 			if printOnly {
-				fmt.Fprintln(c.out, link)
-				return nil
+				return c.printLink(link)
 			}
 			if err := c.browse(ctx, link); err != nil {
 				c.printErr("no browser was opened (%v): open this link, which works once, within five minutes", err)
 			} else {
 				c.printErr("a browser was opened; if it shows nothing, open this link, which works once, within five minutes")
 			}
-			fmt.Fprintln(c.out, link)
-			return nil
+			return c.printLink(link)
 		}),
 	}
 	cmd.Flags().BoolVar(&printOnly, "print", false, "print the link, and open no browser")
 	return cmd
+}
+
+// printLink prints a link to the page. As data, it is {"url": "…"}.
+func (c *cli) printLink(url string) error {
+	return c.print(map[string]string{"url": url}, func(p *page) { p.line("%s", url) })
 }
 
 // redirect leads a browser to a link.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
@@ -78,5 +79,17 @@ func TestColorsDoNotMoveColumns(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, strings.ReplaceAll(bare, "\x1b[0m", "")); diff != "" {
 		t.Errorf("with colors: want -, got +:\n%s", diff)
+	}
+}
+
+func TestALinkIsPrintedAsData(t *testing.T) {
+	for format, want := range map[format]string{
+		"": "http://q1:8470/\n", formatJSON: "{\n  \"url\": \"http://q1:8470/\"\n}\n", formatYAML: "url: http://q1:8470/\n", "jsonpath={.url}": "http://q1:8470/",
+	} {
+		var out bytes.Buffer
+		c := &cli{out: &out, now: time.Now, format: format}
+		if err := c.printLink("http://q1:8470/"); err != nil || out.String() != want {
+			t.Errorf("-o %s: got %q, %v, want %q", format, out.String(), err, want)
+		}
 	}
 }

@@ -46,7 +46,8 @@ func newWorkerCommand(c *cli) *cobra.Command {
 }
 
 func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
-	file := cmd.Flags().String("config", "", "settings file (ROTA_CONFIG)")
+	var file string
+	addSettingsFlag(cmd, &file, "settings file (ROTA_CONFIG)")
 	leash := cmd.Flags().Bool("leash", false, "run as a child of rota dev: drain when stdin ends, then leave etcd")
 	_ = cmd.Flags().MarkHidden("leash")
 	config.AddFlags(cmd.Flags())
@@ -54,7 +55,7 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		surviveBrokenPipes()
 		c.queueErr()
-		set, err := config.LoadSettings(c.settingsFile(*file), cmd.Flags(), c.environ)
+		set, err := config.LoadSettings(c.settingsFile(file), cmd.Flags(), c.environ)
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 			hint := "set etcd.endpoints to the cluster's etcd"
 			return &codedError{exitBadConfig, hint, errors.New("a worker needs etcd.endpoints")}
 		}
-		ctx, cfg := cmd.Context(), node.Config{Role: role, Settings: set, Members: c.members(set, *file)}
+		ctx, cfg := cmd.Context(), node.Config{Role: role, Settings: set, Members: c.members(set, file)}
 		if *leash {
 			var released <-chan struct{}
 			ctx, released = leashed(ctx, c.in)

@@ -44,8 +44,7 @@ If one is broken, print a list and exit with code 1.
 			return c.verify(cmd.Context(), file, endpoints)
 		},
 	}
-	cmd.Flags().StringVar(&file, "config", "", "settings file with the address of the store (ROTA_CONFIG)")
-	cmd.Flags().StringSliceVar(&endpoints, "endpoints", nil, "URLs of etcd")
+	addStoreFlags(cmd, &file, &endpoints, "settings file with the address of the store (ROTA_CONFIG)")
 	return cmd
 }
 

@@ -27,6 +27,10 @@ type Members struct {
 const (
 	apart     = 30 * time.Second // troubles that are further apart are two incidents
 	aftermath = time.Minute
+
+	// stopped is how long the stop of a replica is a trouble. A replica that is stopped for longer may have left the cluster, so
+	// it must not make an incident last for ever.
+	stopped = time.Hour
 )
 
 // trouble is one interval of an incident. A zero until means that it lasts.
@@ -37,6 +41,8 @@ func Incidents(f Facts) (list []Incident) {
 	var all []trouble
 	for _, e := range f.Cluster {
 		switch {
+		case e.Kind == job.EventOutage && e.To.IsZero() && e.Cause == job.OutageStopped && f.Now.Sub(e.From) > stopped:
+			all = append(all, trouble{e.From, e.From.Add(stopped)})
 		case e.Kind == job.EventOutage:
 			all = append(all, trouble{e.From, e.To})
 		case e.Kind == job.EventLeader && !e.From.IsZero() && e.At.Sub(e.From) >= time.Second:

@@ -244,3 +244,20 @@ func TestRunsThatTellNothing(t *testing.T) {
 		t.Errorf("%d kinds of runs have entries, want 10", told)
 	}
 }
+
+// A replica that leaves the cluster is stopped, and never starts again. Later troubles are incidents of their own.
+func TestAReplicaThatLeftIsInNoLaterIncident(t *testing.T) {
+	const later = 30 * 24 * 3600
+	f := timeline.Facts{
+		Cluster: []*job.Event{outage("q4", job.OutageStopped, 5, 0), outage("q3", job.OutageDead, later, later+20), leads("q2", "q3", later, later+1)},
+		Now:     at(later + 60),
+	}
+	got, ok := timeline.Describe(f, timeline.Members{Expected: 3, Present: 3, Tolerated: 1}, f.Now)
+	if !ok || !got.From.Equal(at(later)) || !got.Until.Equal(at(later+20)) || strings.Contains(strings.Join(got.Sentences, " "), "q4") {
+		t.Errorf("got %+v, want the incident of q3 alone", got)
+	}
+	f.Cluster, f.Now = f.Cluster[:1], at(60)
+	if got := timeline.Incidents(f); len(got) != 1 || !got[0].Until.IsZero() {
+		t.Errorf("after a minute: got %+v, want an incident that lasts", got)
+	}
+}

@@ -1,9 +1,14 @@
 package verify
 
-import "github.com/rota-scheduler/rota/scheduler/job"
+import (
+	"maps"
+	"slices"
 
-// checkAudit notes the definitions whose present version has no audit record. Somebody wrote them into the store without the API,
-// or a replica of version 0.1.0 did. It leaves out definitions of job files, and definitions older than the audit trail.
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// checkAudit notes the definitions whose present version or removal has no audit record. Somebody changed the store without the
+// API, or a replica of version 0.1.0 did. It leaves out definitions of job files, and definitions older than the audit trail.
 func (c *checker) checkAudit() {
 	var first int64 // the earliest revision from which on no record was removed
 	recorded := make(map[int64]bool, len(c.audits))
@@ -30,4 +35,31 @@ func (c *checker) checkAudit() {
 		check("limit "+l.Name, l.Origin, l.Rev)
 	}
 	check("the pause of all jobs", job.Origin{}, c.gate.Rev)
+	for _, rev := range slices.Sorted(maps.Keys(c.removals)) {
+		if rev > first && !recorded[rev] {
+			c.note("job %s was removed outside of the API: no audit record has the revision %d", c.removals[rev], rev)
+		}
+	}
+}
+
+// checkRemains notes the remains of definitions that somebody removed without the API, which would have removed or refused them.
+func (c *checker) checkRemains() {
+	limits := make(map[string]bool, len(c.limits))
+	for _, l := range c.limits {
+		limits[l.Name] = true
+	}
+	for _, name := range c.names() {
+		s := c.jobs[name]
+		if s.def == nil {
+			if s.cursor != nil && !c.spoilt[name] {
+				c.note("job %s has a cursor but no definition: the definition was removed outside of the API", name)
+			}
+			continue
+		}
+		for _, limit := range s.def.Spec.Limits {
+			if !limits[limit] {
+				c.note("job %s names the limit %s, which is not defined: its runs wait", name, limit)
+			}
+		}
+	}
 }

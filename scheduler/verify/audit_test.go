@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -36,5 +37,40 @@ func TestDefinitionsWithoutAuditRecordAreNoted(t *testing.T) {
 	}
 	if notes := verify.Check(verify.Input{Records: records[:4]}).Notes; len(notes) > 0 {
 		t.Errorf("without an audit trail: %v", notes)
+	}
+}
+
+func TestRemovalsByHandAreNoted(t *testing.T) {
+	audit := func(h *history, verb string) job.Change {
+		return job.Change{Kind: job.RecordAudit, Name: verb, Value: &job.Audit{Verb: verb, Rev: h.rev + 1}}
+	}
+	removal := func() job.Change { return job.Change{Kind: job.RecordJob, Name: "tick"} }
+	without := func() job.Change { return job.Change{Kind: job.RecordCursor, Name: "tick"} }
+	for name, tt := range map[string]struct {
+		change func(h *history)
+		want   string
+	}{
+		"by the API":  {func(h *history) { h.write(removal(), without(), audit(h, "delete-job")) }, ""},
+		"by hand":     {func(h *history) { h.write(removal()) }, "job tick was removed outside of the API"},
+		"its remains": {func(h *history) { h.write(removal()); h.log = nil }, "job tick has a cursor but no definition"},
+		"an unreadable definition": {func(h *history) {
+			h.records["jobs/tick"] = job.Change{Kind: job.RecordJob, Name: "tick", Key: "/rota/jobs/tick", Bad: errors.New("bad")}
+		}, "is unreadable"},
+		"a limit in use": {func(h *history) {
+			h.write(h.def(func(j *job.Job) { j.Generation, j.Spec.Limits = 2, []string{"db"} }), audit(h, "put-job"))
+		}, "job tick names the limit db, which is not defined"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := usual()
+			h.write(h.def(func(j *job.Job) { j.Origin.Kind = job.OriginAPI }), audit(h, "put-job"))
+			tt.change(h)
+			notes := verify.Check(h.input()).Notes
+			if tt.want == "" && len(notes) > 0 || !strings.Contains(strings.Join(notes, "\n"), tt.want) {
+				t.Errorf("got %q, want a note with %q", notes, tt.want)
+			}
+			if tt.want == "is unreadable" && len(notes) != 1 {
+				t.Errorf("got %q, want one note", notes)
+			}
+		})
 	}
 }

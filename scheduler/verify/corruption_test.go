@@ -58,6 +58,11 @@ func TestCorruptionIsFound(t *testing.T) {
 			r.Token++
 			h.write(of(r))
 		}},
+		{"a running attempt moves to another worker", 3, func(h *history) {
+			r := h.claim(h.arm(h.slot(21), h.move(21)))
+			r.Worker = "w2"
+			h.write(of(r))
+		}},
 		{"a lost worker's outcome is taken for another attempt's", 3, func(h *history) {
 			r := h.claim(h.arm(h.slot(21), h.move(21)))
 			r.Token -= 2

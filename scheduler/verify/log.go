@@ -99,6 +99,9 @@ func (l *replay) define(batch []job.Change) {
 					return name == ch.Name
 				})
 			}
+			if before != nil && before.Origin.Kind != job.OriginFile && ch.Deleted() {
+				l.removals[ch.Rev] = ch.Name
+			}
 			l.defs[ch.Name] = j
 			if j != nil && j.Generation == 1 && j.SinceReason == job.SinceCreated && j.Created.Equal(j.Updated) && j.Paused == nil {
 				l.born[ch.Name] = l.cursors[ch.Name] == nil
@@ -226,6 +229,11 @@ func (c *checker) checkMove(before, after *job.Run) {
 	}
 	if before.State == job.Running && after.State == job.Running && after.Token != before.Token {
 		c.broken(3, name, rev, "its token changed from %d to %d while it was running", before.Token, after.Token)
+	}
+	atWorker := before.State == job.Armed || before.State == job.Running
+	if atWorker && after.State == job.Running && (after.Worker != before.Worker || after.Attempt != before.Attempt) {
+		c.broken(3, name, rev, "attempt %d at worker %s became attempt %d at worker %s without an end",
+			before.Attempt, before.Worker, after.Attempt, after.Worker)
 	}
 	n, m := len(before.Attempts), len(after.Attempts)
 	if m < n && n < keptAttempts {

@@ -38,6 +38,7 @@ func Check(in Input) Report {
 	c := &checker{
 		now: in.Now, jobs: map[string]*subject{}, runs: map[string]*job.Run{},
 		known: map[string]bool{}, created: map[string]int64{}, proven: map[string]bool{},
+		spoilt: map[string]bool{}, removals: map[int64]string{},
 	}
 	c.report.Violations, c.report.Notes = []Violation{}, []string{}
 	for _, r := range in.Records {
@@ -50,6 +51,7 @@ func Check(in Input) Report {
 	c.checkLimits()
 	c.checkLog(in.Log)
 	c.checkAudit()
+	c.checkRemains()
 	c.report.Slots = len(c.proven)
 	return c.report
 }
@@ -64,17 +66,20 @@ type subject struct {
 }
 
 type checker struct {
-	now     time.Time
-	jobs    map[string]*subject
-	runs    map[string]*job.Run // all runs with readable records, by name
-	gate    job.Gate
-	limits  []*job.Limit
-	known   map[string]bool // names of runs that exist or were in the log, readable or not
-	audits  []*job.Audit
-	created map[string]int64 // by name of a run: the revision at which its record was created
-	proven  map[string]bool  // names of slots that have a run or a reason
-	led     time.Time        // a leader was at work at this time or later; zero: no record shows one
-	report  Report
+	now    time.Time
+	jobs   map[string]*subject
+	runs   map[string]*job.Run // all runs with readable records, by name
+	gate   job.Gate
+	limits []*job.Limit
+	known  map[string]bool // names of runs that exist or were in the log, readable or not
+	audits []*job.Audit
+	spoilt map[string]bool // jobs whose definitions are unreadable
+	// removals has the jobs of the API whose removal the log shows, by revision.
+	removals map[int64]string
+	created  map[string]int64 // by name of a run: the revision at which its record was created
+	proven   map[string]bool  // names of slots that have a run or a reason
+	led      time.Time        // a leader was at work at this time or later; zero: no record shows one
+	report   Report
 }
 
 func (c *checker) broken(invariant int, subject string, rev int64, format string, args ...any) {
@@ -108,6 +113,9 @@ func (c *checker) record(r job.Change) {
 		c.known[r.Name], c.created[r.Name] = true, r.Create
 	}
 	if r.Bad != nil {
+		if r.Kind == job.RecordJob {
+			c.spoilt[r.Name] = true
+		}
 		c.note("%s is unreadable and quarantined: %v", r.Key, r.Bad)
 		return
 	}

@@ -14,9 +14,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// timeExample is an instant in the form that fields accept.
-const timeExample = "2026-01-31T02:30:00Z"
-
 func prepareBackfill(s *site, r *http.Request, f *form) error {
 	if _, err := currentJob(s, r, f); err != nil {
 		return err
@@ -73,11 +70,11 @@ func performBackfill(s *site, r *http.Request, f *form) (string, error) {
 func backfillOf(f *form) (body api.BackfillRequest, err error) {
 	wrong := &api.Problem{}
 	instant := func(name string) time.Time {
-		t, err := time.Parse(time.RFC3339, strings.TrimSpace(f.value(name)))
+		t, err := readTime(f.value(name))
 		if err != nil {
 			wrong.Fields = append(wrong.Fields, api.FieldError{Field: name, Message: "This is not a time."})
 		}
-		return t.UTC()
+		return t
 	}
 	body.From, body.To, body.Order = instant("from"), instant("to"), job.BackfillOrder(f.value("order"))
 	if text := strings.TrimSpace(f.value("concurrency")); text != "" {

@@ -1,9 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -16,6 +21,7 @@ const maxKeys = 2000
 
 // specOf reads the definition of one job. It may have the form of a job file with one job.
 func specOf(text string) (map[string]exact, error) {
+	text = version12.ReplaceAllString(text, "${1}1")
 	var doc yaml.Node
 	err := yaml.Unmarshal([]byte(text), &doc)
 	if n := countKeys(&doc); err == nil && n > maxKeys {
@@ -30,7 +36,7 @@ func specOf(text string) (map[string]exact, error) {
 	}
 	var spec map[string]exact
 	if err == nil {
-		err = keyless(&doc)
+		err = cmp.Or(single(text), keyless(&doc))
 	}
 	if err == nil {
 		err = doc.Decode(&spec)
@@ -39,10 +45,15 @@ func specOf(text string) (map[string]exact, error) {
 		return nil, fmt.Errorf("this is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	jobs, ok := spec["jobs"].value.(map[string]exact)
-	switch {
-	case !ok:
+	if !ok {
 		return spec, nil
-	case len(jobs) != 1:
+	}
+	for _, key := range slices.Sorted(maps.Keys(spec)) {
+		if key != "jobs" && key != "version" { // such as defaults, whose values the job would lack
+			return nil, fmt.Errorf("this has %s beside the job: write the keys into the job, or apply the text as a job file", key)
+		}
+	}
+	if len(jobs) != 1 {
 		return nil, fmt.Errorf("this has %d jobs: write one job", len(jobs))
 	}
 	for _, v := range jobs {
@@ -51,6 +62,24 @@ func specOf(text string) (map[string]exact, error) {
 		}
 	}
 	return spec, nil
+}
+
+// version12 matches the directive of YAML 1.2 at the beginning of a text. The library reads YAML 1.2, but knows only that of 1.1.
+var version12 = regexp.MustCompile(`\A(\s*(?:#[^\n]*\n\s*)*%YAML[ \t]+1\.)2\b`)
+
+// single returns an error if a text has more than one document. The library would leave the others out.
+func single(text string) error {
+	loader, err := yaml.NewLoader(strings.NewReader(text))
+	for n := 0; err == nil; n++ {
+		if n == 2 {
+			return errors.New("it has a second document: write one job")
+		}
+		err = loader.Load(&yaml.Node{})
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // exact is a value of a definition, as a job file has it: 1.10 keeps its zero. A number that JSON lacks, such as 0755, is a text.

@@ -72,3 +72,30 @@ exclude: [2026-12-25]
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// A job file may have more than its job, such as defaults. The form must not leave them out in silence.
+func TestADefinitionLosesNothing(t *testing.T) {
+	const job = "jobs: {a: {shell: 'true'}}\n"
+	for name, tt := range map[string]struct{ text, want string }{
+		"defaults":              {"defaults: {timezone: Europe/Berlin}\n" + job, "defaults beside the job"},
+		"limits":                {"version: 1\nlimits: {db: {concurrent: 1}}\n" + job, "limits beside the job"},
+		"a second document":     {"shell: x\n---\nshell: y\n", "second document"},
+		"a second job file":     {job + "---\n" + job, "second document"},
+		"an error behind it":    {job + "---\n[", "not YAML"},
+		"a version":             {"version: 1\n" + job, ""},
+		"one document":          {"---\n" + job + "...\n", ""},
+		"YAML 1.2":              {"# a comment\n%YAML 1.2\n---\n" + job, ""},
+		"an unknown version":    {"%YAML 1.3\n---\n" + job, "incompatible YAML"},
+		"a text like a version": {"shell: |\n  %YAML 1.2\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec, err := specOf(tt.text)
+			if tt.want == "" && (err != nil || spec["shell"].value == nil) {
+				t.Errorf("got %v, %v", spec, err)
+			}
+			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, %v, want an error that says %q", spec, err, tt.want)
+			}
+		})
+	}
+}

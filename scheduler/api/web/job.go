@@ -180,6 +180,9 @@ func (d *jobData) state() string {
 // slot leads from a job and a time to its run, or explains why there is none.
 func (s *site) slot(r *http.Request) (*page, error) {
 	name, at := r.PathValue("job"), r.URL.Query().Get("time")
+	if t, err := readTime(at); err == nil {
+		at = t.Format(time.RFC3339Nano)
+	}
 	v, err := get[api.ExplainView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/explain?time="+url.QueryEscape(at))
 	if err != nil {
 		return nil, err

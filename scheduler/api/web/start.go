@@ -15,7 +15,10 @@ var startField = field{
 // start returns when a run starts: a span from now, or a time. Without both, it starts now.
 func (f *form) start() (in string, at *time.Time) {
 	text := strings.TrimSpace(f.value(startField.Name))
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
+	if strings.EqualFold(text, startField.Example) {
+		return "", nil
+	}
+	if t, err := readTime(text); err == nil {
 		return "", &t
 	}
 	return text, nil

@@ -69,12 +69,12 @@ func (s *site) timeline(r *http.Request) (*page, error) {
 	d.Span = shown.name
 	from, until := shown.around(s.ops.Now())
 	if d.From != "" {
-		at, err := time.Parse(time.RFC3339, d.From)
+		at, err := readTime(d.From)
 		if err != nil {
 			return nil, &api.Problem{Status: http.StatusUnprocessableEntity, Detail: "The time " + strconv.Quote(d.From) +
 				" cannot be read: write it as 2026-01-31T02:30:00Z."}
 		}
-		from = at.UTC().Truncate(shown.tick)
+		from = at.Truncate(shown.tick)
 		until = from.Add(shown.length)
 	}
 	ask := url.Values{

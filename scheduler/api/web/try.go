@@ -65,7 +65,7 @@ func (s *site) schedule(r *http.Request) (*page, error) {
 func (d *scheduleData) answer(s *site) error {
 	if d.FromText != "" {
 		var err error
-		if d.From, err = time.Parse(time.RFC3339, d.FromText); err != nil {
+		if d.From, err = readTime(d.FromText); err != nil {
 			return errors.New("the time is unknown: write it as " + timeExample)
 		}
 	}

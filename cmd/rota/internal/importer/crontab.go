@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,6 +95,9 @@ func (c *crontab) assign(n int, name, value string) {
 	}
 }
 
+// relative matches a program that is found from the working directory.
+var relative = regexp.MustCompile(`^[\w.-]+/`)
+
 // entry translates a line that has a schedule.
 func (c *crontab) entry(n int, line string) {
 	expression, rest, ok := c.expression(n, line)
@@ -128,6 +132,11 @@ func (c *crontab) entry(n int, line string) {
 		Missed:      job.MissedNone, // cron skips the slots that pass while it is down
 		Overlap:     job.OverlapAllow,
 		Env:         maps.Clone(c.env),
+	}
+	if home := c.env["HOME"]; path.IsAbs(home) {
+		spec.Dir = home
+	} else if word, _, _ := cutField(rest); relative.MatchString(word) {
+		c.lost(n, "%s: cron starts it in the home of its user, rota in the directory of the worker; write the whole path, or dir", word)
 	}
 	switch {
 	case user != "" && user != "root":

@@ -41,6 +41,7 @@ func TestNothingIsDroppedSilently(t *testing.T) {
 		"0 1 * * * root /usr/bin/true": {crontab(false), "f:1: the command begins with root: is it a system crontab? Add --system"},
 		"0 1 * * * /usr/bin/true now":  {crontab(true), "f:1: the user is /usr/bin/true: is it a user's crontab? Leave out --system"},
 		"0/15 * * * * true":            {crontab(false), "f:1: 0/15: cron ignores the line or the end of this field"},
+		"0 1 * * * bin/backup --all":   {crontab(false), "f:1: bin/backup: cron starts it in the home of its user"},
 		"0 0 * * sat-sun true":         {crontab(false), "f:1: sat-sun: cron ignores"},
 		"0 0 L * * true":               {crontab(false), "f:1: L: cron ignores"},
 		"0 22-2,4 * * * true":          {crontab(false), "f:1: 22-2,4: cron ignores"},

@@ -46,22 +46,22 @@ func parseSpan(text string) (time.Duration, error) {
 // bounds translates limits of run time, memory, CPU and the number of processes.
 func (s *systemd) bounds(spec *job.Spec) {
 	service := &translation{s.service.file, s.res}
-	for _, key := range []string{"TimeoutSec", "TimeoutStartSec", "RuntimeMaxSec"} { // a oneshot service is starting while it runs
-		if e := s.service.last("Service", key); e.text != "" {
-			d, err := parseSpan(e.text)
-			if err != nil {
-				service.lost(e.line, "%s=%s: %v", key, e.text, err)
-			}
-			spec.Timeout = job.Duration(d)
-		}
-	}
-	if e := s.service.last("Service", "TimeoutStopSec"); e.text != "" {
+	span := func(keys ...string) job.Duration {
+		e := s.service.last("Service", keys...)
 		d, err := parseSpan(e.text)
 		if err != nil {
-			service.lost(e.line, "TimeoutStopSec=%s: %v", e.text, err)
+			service.lost(e.line, "%s=%s: %v", e.key, e.text, err)
 		}
-		spec.KillGrace = job.Duration(d)
+		return job.Duration(d)
 	}
+	// A oneshot service is starting while it runs, and RuntimeMaxSec has no effect on it. A service of another type has started as
+	// soon as its program runs, so the time to start does not bound the run.
+	if s.service.last("Service", "Type").text == "oneshot" {
+		spec.Timeout = span("TimeoutSec", "TimeoutStartSec")
+	} else {
+		spec.Timeout = span("RuntimeMaxSec")
+	}
+	spec.KillGrace = span("TimeoutSec", "TimeoutStopSec")
 	var r job.Resources
 	if e := s.service.last("Service", "MemoryMax"); e.text != "" && e.text != "infinity" {
 		size, err := job.ParseSize(binarySize(e.text))

@@ -3,6 +3,7 @@ package importer
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -60,11 +61,11 @@ func parseUnit(file string, lines []numbered) *unit {
 	return u
 }
 
-// all returns the values of a key. An empty value resets the list, as systemd does.
-func (u *unit) all(section, key string) (list []entry) {
+// all returns the values of a key, or of keys that set the same. An empty value resets the list, as systemd does.
+func (u *unit) all(section string, keys ...string) (list []entry) {
 	for _, e := range u.entries {
 		switch {
-		case e.section != section || e.key != key:
+		case e.section != section || !slices.Contains(keys, e.key):
 		case e.text == "":
 			list = nil
 		default:
@@ -74,9 +75,9 @@ func (u *unit) all(section, key string) (list []entry) {
 	return list
 }
 
-// last returns the valid entry of a key that takes one value, which is the last one. It returns the zero entry if there is none.
-func (u *unit) last(section, key string) entry {
-	list := u.all(section, key)
+// last returns the valid entry of keys that take one value, which is the last one. It returns the zero entry if there is none.
+func (u *unit) last(section string, keys ...string) entry {
+	list := u.all(section, keys...)
 	if len(list) == 0 {
 		return entry{}
 	}

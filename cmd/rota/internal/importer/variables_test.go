@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // TestVariablesOfUnits translates a command with variables. The shell fills in what systemd fills in, and nothing else is special.
@@ -121,5 +123,33 @@ func TestCommandsEndAlone(t *testing.T) {
 	text, err := res.JobFile()
 	if want := "shell: /bin/sh -c 'exit 0' && /bin/b"; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("got %s, %v\nwant %s", text, err, want)
+	}
+}
+
+// In systemd, the time to start bounds the run of a oneshot service only. cron starts commands in HOME.
+func TestTheTimeAndThePlaceOfARun(t *testing.T) {
+	for text, want := range map[string]job.Spec{
+		"TimeoutStartSec=30": {},
+		"RuntimeMaxSec=2h":   {Timeout: job.Duration(2 * time.Hour)},
+		"Type=exec\nTimeoutStartSec=30\nRuntimeMaxSec=60":       {Timeout: job.Duration(time.Minute)},
+		"Type=oneshot\nRuntimeMaxSec=60":                        {},
+		"Type=oneshot\nTimeoutStartSec=1h":                      {Timeout: job.Duration(time.Hour)},
+		"Type=oneshot\nTimeoutStartSec=1h\nTimeoutSec=20":       {Timeout: job.Duration(20 * time.Second), KillGrace: job.Duration(20 * time.Second)},
+		"Type=oneshot\nTimeoutSec=20\nTimeoutStartSec=infinity": {KillGrace: job.Duration(20 * time.Second)},
+		"Type=oneshot\nTimeoutStartSec=1h\nTimeoutStartSec=\n":  {},
+		"TimeoutSec=20\nTimeoutStopSec=40\nTimeoutStartSec=1":   {KillGrace: job.Duration(40 * time.Second)},
+	} {
+		var got importer.Result
+		importer.Systemd(map[string]string{
+			"a.timer": "[Timer]\nOnCalendar=daily\n", "a.service": "[Service]\nExecStart=/bin/true\n" + text + "\n",
+		}, "UTC", &got)
+		if a := got.Jobs["a"]; a.Timeout != want.Timeout || a.KillGrace != want.KillGrace || !got.Complete() {
+			t.Errorf("%q: got timeout %v, kill_grace %v, %v; want %v, %v", text, a.Timeout, a.KillGrace, got.Problems, want.Timeout, want.KillGrace)
+		}
+	}
+	var got importer.Result
+	importer.Crontab("f", "HOME=/srv/app\n@daily bin/report\n", importer.CrontabOptions{}, &got)
+	if dir := got.Jobs["report"].Dir; dir != "/srv/app" || !got.Complete() {
+		t.Errorf("a crontab with HOME: got dir %q, %v", dir, got.Problems)
 	}
 }
