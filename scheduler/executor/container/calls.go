@@ -25,6 +25,8 @@ type state struct {
 		Error     string
 		StartedAt time.Time
 	}
+
+	engineLost bool // the engine was not reachable while it started the container
 }
 
 // began reports whether the container was ever started.

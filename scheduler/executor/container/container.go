@@ -76,7 +76,8 @@ func (e *Executor) execute(ctx context.Context, req *executor.Request, body *cre
 	}
 	if err != nil {
 		if interrupted, ok := executor.Interrupted(ctx, req, e.now()); ok {
-			return e.abandon(ctx, req, interrupted, out)
+			_, asked := errors.AsType[*startError](err)
+			return e.abandon(ctx, req, interrupted, asked, out)
 		}
 		return failure(err)
 	}
@@ -108,13 +109,13 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 		}
 	}
 
-	w := &watch{engine: e.engine, id: c.ID}
+	w := &watch{engine: e.engine, id: c.ID, engineLost: c.engineLost}
 	last, err := w.end(ctx)
 	if err == nil {
 		drain()
 		o := outcome(req, &last, w.engineLost)
 		if o.State != job.Lost {
-			o = e.withOutputs(always, o, c.ID)
+			o = e.withOutputs(ctx, req, o, c.ID)
 		}
 		e.sweepSoon()
 		return o
@@ -142,12 +143,25 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 }
 
 // withOutputs adds the outputs that the program wrote. Outputs that cannot be used fail an attempt that succeeded. It is not
-// repeated, because its work is done.
-func (e *Executor) withOutputs(ctx context.Context, o job.Outcome, id string) job.Outcome {
+// repeated, because its work is done. withOutputs waits for the engine until ctx ends. If the worker ends the attempt, the attempt
+// is lost, so that the next one can adopt the container.
+func (e *Executor) withOutputs(ctx context.Context, req *executor.Request, o job.Outcome, id string) job.Outcome {
 	var list map[string]string
-	var mistake error
-	err := e.patiently(ctx, func() (err error) { list, mistake, err = e.engine.outputs(ctx, id); return unsure(err) })
+	var mistake, err error
+	always := context.WithoutCancel(ctx)
+	for {
+		err = e.patiently(always, func() (err error) {
+			list, mistake, err = e.engine.outputs(always, id)
+			return unsure(err)
+		})
+		if _, absent := errors.AsType[absentError](err); !absent || ctx.Err() != nil || o.State != job.Succeeded {
+			break
+		}
+	}
 	if err = errors.Join(err, mistake); err != nil && o.State == job.Succeeded {
+		if lost, ok := executor.Interrupted(ctx, req, e.now()); ok && lost.State == job.Lost && mistake == nil {
+			return lost
+		}
 		o.State, o.Reason, o.Retry = job.Failed, err.Error(), false
 	}
 	o.Outputs = list

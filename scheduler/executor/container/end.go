@@ -44,19 +44,14 @@ type startError struct{ error }
 func (e *startError) Error() string { return "start container: " + e.error.Error() }
 func (e *startError) Unwrap() error { return e.error }
 
-// failure returns the outcome of an attempt whose container could not be started. If the engine did not answer the request to
-// start it, the container may have done work, so the attempt is lost.
+// failure returns the outcome of an attempt whose container could not be started.
 func failure(err error) job.Outcome {
-	refused, asked := errors.AsType[*startError](err)
+	_, asked := errors.AsType[*startError](err)
 	if absent, ok := errors.AsType[absentError](err); ok && !asked {
 		return executor.NotBegun(absent)
 	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
 	if asked {
-		if _, ok := errors.AsType[absentError](refused); ok {
-			o.State = job.Lost
-			return o
-		}
 		code := 0
 		switch text := err.Error(); {
 		case strings.Contains(text, "executable file not found"), strings.Contains(text, "no such file or directory"):
@@ -137,12 +132,18 @@ func inHurry(hurry <-chan struct{}, f func()) (stop func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-// abandon ends an attempt that was interrupted while its container was made, with outcome o.
-func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Outcome, out io.Writer) job.Outcome {
-	if err := e.removed(context.WithoutCancel(ctx), nameOf(e.cfg.Cluster, &req.Run)); err != nil {
-		fmt.Fprintf(out, "\n[rota: remove container: %v]\n", err)
+// abandon ends an attempt that was interrupted while its container was made, with outcome o. asked: the container may run, so abandon
+// waits for the engine as stop does.
+func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Outcome, asked bool, out io.Writer) job.Outcome {
+	for noted := false; ; noted = true {
+		err := e.removed(context.WithoutCancel(ctx), nameOf(e.cfg.Cluster, &req.Run))
+		if err != nil && !noted {
+			fmt.Fprintf(out, "\n[rota: remove container: %v]\n", err)
+		}
+		if _, absent := errors.AsType[absentError](err); !absent || !asked {
+			return o
+		}
 	}
-	return o
 }
 
 // removed removes a container if it exists. It kills it first. It waits for a removal that is under way, and for an engine that
