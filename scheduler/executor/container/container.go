@@ -54,7 +54,9 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	body, err := e.creation(&req, &resolver)
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
 	var o job.Outcome
-	if err != nil {
+	if executor.NoDescriptor(err) { // for the file of a reference
+		o = executor.NotBegun(err)
+	} else if err != nil {
 		_, reference := errors.AsType[*refs.RefusedError](err)
 		_, limit := errors.AsType[*limitError](err)
 		o = job.Outcome{State: job.Failed, Reason: err.Error(), Retry: !reference && !limit}

@@ -132,8 +132,8 @@ func inHurry(hurry <-chan struct{}, f func()) (stop func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-// abandon ends an attempt that was interrupted while its container was made, with outcome o. asked: the container may run, so abandon
-// waits for the engine as stop does.
+// abandon ends an attempt that was interrupted while its container was made, with outcome o. If asked is true, the container may run,
+// and abandon waits for the engine as stop does.
 func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Outcome, asked bool, out io.Writer) job.Outcome {
 	for noted := false; ; noted = true {
 		err := e.removed(context.WithoutCancel(ctx), nameOf(e.cfg.Cluster, &req.Run))
