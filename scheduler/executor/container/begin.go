@@ -167,7 +167,9 @@ func (e *Executor) start(ctx context.Context, id, name string) (*state, error) {
 	for lost := false; ; {
 		answer := e.engine.start(ctx, id)
 		if answer == nil {
-			return &state{ID: id, Name: name, engineLost: lost}, nil
+			s := &state{ID: id, Name: name, engineLost: lost}
+			s.State.StartedAt = e.now()
+			return s, nil
 		}
 		if refused(unsure(answer)) {
 			return nil, &startError{answer}

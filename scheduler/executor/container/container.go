@@ -37,6 +37,9 @@ type Executor struct {
 	now      func() time.Time
 	patience time.Duration // engineLimit; shorter in tests
 	ended    chan struct{} // has a value when a container has ended and may be swept
+
+	mu        sync.Mutex
+	executing map[string]int // guarded by mu: the number of attempts by run, which decide about the containers of that run
 }
 
 var _ executor.Executor = (*Executor)(nil)
@@ -45,11 +48,25 @@ var _ executor.Executor = (*Executor)(nil)
 func New(cfg Config, now func() time.Time) *Executor {
 	return &Executor{
 		cfg: cfg, engine: newEngine(cfg.Socket), now: now, patience: engineLimit, ended: make(chan struct{}, 1),
+		executing: make(map[string]int),
 	}
+}
+
+// count adds d to the attempts of a run that execute here, and returns their number.
+func (e *Executor) count(run string, d int) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := e.executing[run] + d
+	if e.executing[run] = n; n == 0 {
+		delete(e.executing, run)
+	}
+	return n
 }
 
 // Execute runs the container of an attempt to its end. Exit is the exit code of its program.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
+	e.count(req.Run.Name(), 1)
+	defer e.count(req.Run.Name(), -1)
 	resolver := refs.Resolver{Policy: e.cfg.Refs}
 	body, err := e.creation(&req, &resolver)
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
