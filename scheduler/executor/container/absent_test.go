@@ -76,6 +76,21 @@ func TestAnInterruptedStartIsUndone(t *testing.T) {
 	}
 }
 
+// TestAnExitBeforeTheSignalDecides lets a container end by itself just before its timeout, and one inspection fail.
+func TestAnExitBeforeTheSignalDecides(t *testing.T) {
+	f, e := newFaulty(t, nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	f.seen = func(call string) {
+		if call == "wait" && f.calls["wait"] == 1 {
+			f.broken = map[string]int{"json": 1}
+			cancel(executor.ErrTimeout)
+		}
+	}
+	if o := e.Execute(ctx, faultyRequest(io.Discard)); o.State != job.Succeeded || len(f.signals) > 0 {
+		t.Errorf("got %+v, signals %q, want the exit of the program", o, f.signals)
+	}
+}
+
 // TestAGatewayBeforeTheEngine lets a proxy before the engine be without an engine for a while.
 func TestAGatewayBeforeTheEngine(t *testing.T) {
 	f, e := newFaulty(t, map[string]int{"logs": 2})
@@ -83,6 +98,17 @@ func TestAGatewayBeforeTheEngine(t *testing.T) {
 	var out strings.Builder
 	if o := e.Execute(t.Context(), faultyRequest(&out)); o.State != job.Succeeded || out.Len() > 0 || f.count("logs") != 3 {
 		t.Errorf("got %+v, output %q, %d calls", o, out.String(), f.count("logs"))
+	}
+}
+
+// TestOutputWithoutItsEndSaysSo lets the engine never give the end of the output.
+func TestOutputWithoutItsEndSaysSo(t *testing.T) {
+	t.Parallel()
+	f, e := newFaulty(t, map[string]int{"logs": -1})
+	f.status = http.StatusServiceUnavailable
+	var out strings.Builder
+	if o := e.Execute(t.Context(), faultyRequest(&out)); o.State != job.Succeeded || !strings.Contains(out.String(), "output is incomplete") {
+		t.Errorf("got %+v, output %q", o, out.String())
 	}
 }
 

@@ -125,25 +125,33 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 		case <-drained:
 		case <-time.After(drainLimit):
 			stopReading()
+			<-drained
+			fmt.Fprintf(out, "\n[rota: output is incomplete: the engine did not give the rest within %v]\n", drainLimit)
 		}
 	}
 
 	w := &watch{engine: e.engine, id: c.ID, engineLost: c.engineLost}
-	last, err := w.end(ctx)
-	if err == nil {
+	finish := func(last *state) job.Outcome {
 		drain()
-		o := outcome(req, &last, w.engineLost)
+		o := outcome(req, last, w.engineLost)
 		if o.State != job.Lost {
 			o = e.withOutputs(ctx, req, o, c.ID)
 		}
 		e.sweepSoon()
 		return o
 	}
+	last, err := w.end(ctx)
+	if err == nil {
+		return finish(&last)
+	}
 	if hasStatus(err, http.StatusNotFound) {
 		drain()
 		return job.Outcome{State: job.Failed, Retry: true, Reason: fmt.Sprintf("container %s was removed while it ran", c.Name)}
 	}
-	how, ours := e.stop(always, req, c, out)
+	how, ours, exited := e.stop(always, req, c, out)
+	if exited != nil {
+		return finish(exited)
+	}
 	if !ours {
 		stopReading()
 	}

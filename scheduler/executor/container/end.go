@@ -69,8 +69,11 @@ func failure(err error) job.Outcome {
 // stop ends a container: by SIGTERM, and by SIGKILL if it runs after the job's grace, or soon after another worker may execute the
 // run. It returns when the container has ended, however long the engine needs, and says how it ended. The new name comes first:
 // if this process dies now, no later attempt takes the exit for a result. ours is false if a later attempt has given the container
-// its own name: this worker was paused for longer than its lease. Then stop does nothing.
-func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, out io.Writer) (how string, ours bool) {
+// its own name: this worker was paused for longer than its lease. Then stop does nothing. exited is the last state of a program that
+// had exited before the signal: its exit decides. Otherwise exited is nil.
+func (e *Executor) stop(
+	ctx context.Context, req *executor.Request, c *state, out io.Writer,
+) (how string, ours bool, exited *state) {
 	latest := ""
 	note := func(doing string, err error) { // a repeated error is written once
 		if err == nil || hasStatus(err, http.StatusConflict) || hasStatus(err, http.StatusNotFound) {
@@ -83,18 +86,23 @@ func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, ou
 	}
 	err := e.engine.rename(ctx, c.Name, c.Name+endedSuffix)
 	if hasStatus(err, http.StatusNotFound) {
-		return ", and its container went on in a later attempt or was removed", false
+		return ", and its container went on in a later attempt or was removed", false, nil
 	}
 	note("rename container", err)
-	note("send SIGTERM", e.engine.kill(ctx, c.ID, "SIGTERM"))
+	sent := e.engine.kill(ctx, c.ID, "SIGTERM")
+	note("send SIGTERM", sent)
 
 	grace, cancel := context.WithTimeout(ctx, req.Spec.KillGrace.Std())
 	defer cancel()
 	hurried := make(chan struct{})
 	defer inHurry(req.Hurry, func() { close(hurried); cancel() })()
 	w := &watch{engine: e.engine, id: c.ID, causeKnown: true}
-	if _, err := w.end(grace); err == nil || hasStatus(err, http.StatusNotFound) {
-		return ", ended by SIGTERM", true
+	last, err := w.end(grace)
+	switch {
+	case err == nil && hasStatus(sent, http.StatusConflict) && last.State.ExitCode < executor.ExitSignal:
+		return "", true, &last
+	case err == nil, hasStatus(err, http.StatusNotFound):
+		return ", ended by SIGTERM", true, nil
 	}
 	for {
 		note("send SIGKILL", e.engine.kill(ctx, c.ID, "SIGKILL"))
@@ -107,9 +115,9 @@ func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, ou
 	}
 	select {
 	case <-hurried:
-		return ", killed by SIGKILL before others may repeat it", true
+		return ", killed by SIGKILL before others may repeat it", true, nil
 	default:
-		return fmt.Sprintf(", killed by SIGKILL after %v of grace", req.Spec.KillGrace), true
+		return fmt.Sprintf(", killed by SIGKILL after %v of grace", req.Spec.KillGrace), true, nil
 	}
 }
 

@@ -84,6 +84,10 @@ func (f *faulty) answer(w http.ResponseWriter, r *http.Request) {
 		f.running = true
 		w.WriteHeader(http.StatusNoContent)
 	case "kill":
+		if !f.running {
+			w.WriteHeader(http.StatusConflict)
+			return
+		}
 		f.signals = append(f.signals, r.URL.Query().Get("signal"))
 		f.running, f.exit = false, 143
 		w.WriteHeader(http.StatusNoContent)
