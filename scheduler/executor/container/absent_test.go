@@ -23,6 +23,7 @@ func TestAStartedContainerIsFollowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, e := newFaulty(t, broken)
 			e.patience = 50 * time.Millisecond
+			notes := -broken["outputs"]
 			var begun time.Time
 			f.seen = func(call string) {
 				switch {
@@ -32,8 +33,12 @@ func TestAStartedContainerIsFollowed(t *testing.T) {
 					f.broken = nil
 				}
 			}
-			if o := e.Execute(t.Context(), faultyRequest(io.Discard)); o.State != job.Succeeded || f.removed || f.count("start") != 1 {
+			var out strings.Builder
+			if o := e.Execute(t.Context(), faultyRequest(&out)); o.State != job.Succeeded || f.removed || f.count("start") != 1 {
 				t.Errorf("got %+v, removed: %v, starts: %d", o, f.removed, f.count("start"))
+			}
+			if waits := strings.Count(out.String(), "the attempt waits: $ROTA_OUTPUT"); waits != notes {
+				t.Errorf("the output says %d times that the attempt waits for outputs: %q", waits, out.String())
 			}
 		})
 	}

@@ -135,7 +135,7 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 		drain()
 		o := outcome(req, last, w.engineLost)
 		if o.State != job.Lost {
-			o = e.withOutputs(ctx, req, o, c.ID)
+			o = e.withOutputs(ctx, req, o, c.ID, out)
 		}
 		e.sweepSoon()
 		return o
@@ -172,17 +172,22 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 // withOutputs adds the outputs that the program wrote. Outputs that cannot be used fail an attempt that succeeded. It is not
 // repeated, because its work is done. withOutputs waits for the engine until ctx ends. If the worker ends the attempt, the attempt
 // is lost, so that the next one can adopt the container.
-func (e *Executor) withOutputs(ctx context.Context, req *executor.Request, o job.Outcome, id string) job.Outcome {
+func (e *Executor) withOutputs(
+	ctx context.Context, req *executor.Request, o job.Outcome, id string, out io.Writer,
+) job.Outcome {
 	var list map[string]string
 	var mistake, err error
 	always := context.WithoutCancel(ctx)
-	for {
+	for noted := false; ; noted = true {
 		err = e.patiently(always, func() (err error) {
 			list, mistake, err = e.engine.outputs(always, id)
 			return unsure(err)
 		})
 		if _, absent := errors.AsType[absentError](err); !absent || ctx.Err() != nil || o.State != job.Succeeded {
 			break
+		}
+		if !noted {
+			fmt.Fprintf(out, "\n[rota: the attempt waits: %v]\n", err)
 		}
 	}
 	if err = errors.Join(err, mistake); err != nil && o.State == job.Succeeded {
