@@ -96,6 +96,19 @@ func TestAnExitBeforeTheSignalDecides(t *testing.T) {
 	}
 }
 
+// TestAnExitAfterARestartOfTheEngine lets the engine be away while the container goes on. The program ends much later with a high
+// code, which is its own.
+func TestAnExitAfterARestartOfTheEngine(t *testing.T) {
+	for name, broken := range map[string]map[string]int{"in its middle": {"wait": 1}, "at its start": {"start": 1}} {
+		f, e := newFaulty(t, broken)
+		f.status, f.exit = -1, 255
+		f.seen = func(call string) { f.running = f.running || call == "start" }
+		if o := e.Execute(t.Context(), faultyRequest(io.Discard)); o.State != job.Failed || o.Reason != "exit code 255" {
+			t.Errorf("%s: got %+v, want the exit code of the program", name, o)
+		}
+	}
+}
+
 // TestAGatewayBeforeTheEngine lets a proxy before the engine be without an engine for a while.
 func TestAGatewayBeforeTheEngine(t *testing.T) {
 	f, e := newFaulty(t, map[string]int{"logs": 2})

@@ -167,7 +167,7 @@ func (e *Executor) start(ctx context.Context, id, name string) (*state, error) {
 	for lost := false; ; {
 		answer := e.engine.start(ctx, id)
 		if answer == nil {
-			s := &state{ID: id, Name: name, engineLost: lost}
+			s := &state{ID: id, Name: name}
 			s.State.StartedAt = e.now()
 			return s, nil
 		}
@@ -179,7 +179,7 @@ func (e *Executor) start(ctx context.Context, id, name string) (*state, error) {
 			s, err := e.engine.inspect(ctx, id)
 			switch {
 			case err == nil && s.began():
-				s.engineLost = lost
+				s.engineLost = lost && !s.State.Running
 				return &s, nil
 			case refused(unsure(err)), err == nil && refused(answer): // the container does not exist, or was not started
 				return nil, &startError{answer}

@@ -26,7 +26,7 @@ type state struct {
 		StartedAt time.Time
 	}
 
-	engineLost bool // the engine was not reachable while it started the container
+	engineLost bool // the engine was not reachable between the start and the end of the container
 }
 
 // began reports whether the container was ever started.

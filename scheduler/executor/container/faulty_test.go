@@ -22,7 +22,7 @@ type faulty struct {
 	mu      sync.Mutex
 	broken  map[string]int    // guarded by mu: how many calls fail, by the end of the path; negative: all
 	after   string            // the call after which calls are broken
-	status  int               // of the errors; 0: 500
+	status  int               // of the errors; 0: 500; negative: the connection breaks
 	calls   map[string]int    // guarded by mu, by the end of the path
 	signals []string          // guarded by mu
 	running bool              // guarded by mu
@@ -70,6 +70,9 @@ func (f *faulty) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	if n := f.broken[call]; n != 0 && (f.after == "" || f.calls[f.after] > 0) {
 		f.broken[call] = n - 1
+		if f.status < 0 {
+			panic(http.ErrAbortHandler)
+		}
 		w.WriteHeader(cmp.Or(f.status, http.StatusInternalServerError))
 		_, _ = io.WriteString(w, `{"message":"context deadline exceeded"}`)
 		return

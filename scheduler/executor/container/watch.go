@@ -70,6 +70,8 @@ func (w *watch) end(ctx context.Context) (state, error) {
 		switch {
 		case err == nil && !s.State.Running:
 			return w.final(ctx, s)
+		case err == nil:
+			w.engineLost = false // the container has outlived it
 		case ctx.Err() != nil:
 			return state{}, context.Cause(ctx)
 		case hasStatus(err, http.StatusNotFound):
