@@ -34,7 +34,13 @@ func TestAStartedContainerIsFollowed(t *testing.T) {
 				}
 			}
 			var out strings.Builder
-			if o := e.Execute(t.Context(), faultyRequest(&out)); o.State != job.Succeeded || f.removed || f.count("start") != 1 {
+			ctx, req := t.Context(), faultyRequest(&out)
+			if notes > 0 { // the program has no more heartbeats to give
+				beating, beat, stop := executor.WithHeartbeat(ctx, 10*e.patience)
+				defer stop()
+				ctx, req.Beat = beating, beat
+			}
+			if o := e.Execute(ctx, req); o.State != job.Succeeded || f.removed || f.count("start") != 1 {
 				t.Errorf("got %+v, removed: %v, starts: %d", o, f.removed, f.count("start"))
 			}
 			if waits := strings.Count(out.String(), "the attempt waits: $ROTA_OUTPUT"); waits != notes {

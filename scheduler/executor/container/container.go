@@ -180,6 +180,7 @@ func (e *Executor) withOutputs(
 	always := context.WithoutCancel(ctx)
 	for noted := false; ; noted = true {
 		err = e.patiently(always, func() (err error) {
+			req.Progress() // the program has ended, so its heartbeat no longer counts
 			list, mistake, err = e.engine.outputs(always, id)
 			return unsure(err)
 		})
