@@ -131,7 +131,8 @@ func TestOutputWithoutItsEndSaysSo(t *testing.T) {
 	f, e := newFaulty(t, map[string]int{"logs": -1})
 	f.status = http.StatusServiceUnavailable
 	var out strings.Builder
-	if o := e.Execute(t.Context(), faultyRequest(&out)); o.State != job.Succeeded || !strings.Contains(out.String(), "output is incomplete") {
+	o := e.Execute(t.Context(), faultyRequest(&out))
+	if o.State != job.Succeeded || !strings.Contains(out.String(), "output is incomplete") {
 		t.Errorf("got %+v, output %q", o, out.String())
 	}
 }

@@ -69,8 +69,8 @@ func failure(err error) job.Outcome {
 // stop ends a container: by SIGTERM, and by SIGKILL if it runs after the job's grace, or soon after another worker may execute the
 // run. It returns when the container has ended, however long the engine needs, and says how it ended. The new name comes first:
 // if this process dies now, no later attempt takes the exit for a result. ours is false if a later attempt has given the container
-// its own name: this worker was paused for longer than its lease. Then stop does nothing. exited is the last state of a program that
-// had exited before the signal: its exit decides. Otherwise exited is nil.
+// its own name: this worker was paused for longer than its lease. Then stop does nothing. exited is the last state of a program
+// that had exited before the signal: its exit decides. Otherwise exited is nil.
 func (e *Executor) stop(
 	ctx context.Context, req *executor.Request, c *state, out io.Writer,
 ) (how string, ours bool, exited *state) {
@@ -140,8 +140,8 @@ func inHurry(hurry <-chan struct{}, f func()) (stop func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-// abandon ends an attempt that was interrupted while its container was made, with outcome o. If asked is true, the container may run,
-// and abandon waits for the engine as stop does.
+// abandon ends an attempt that was interrupted while its container was made, with outcome o. If asked is true, the container may
+// run, and abandon waits for the engine as stop does.
 func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Outcome, asked bool, out io.Writer) job.Outcome {
 	for noted := false; ; noted = true {
 		err := e.removed(context.WithoutCancel(ctx), nameOf(e.cfg.Cluster, &req.Run))

@@ -78,8 +78,8 @@ func (a *attempt) see(v view, output *output) *job.Outcome {
 	return o
 }
 
-// lookAgain looks a last time at a Job after over has ended: an attempt that has ended keeps its own outcome. It waits for a while for
-// an API server that does not answer.
+// lookAgain looks a last time at a Job after over has ended: an attempt that has ended keeps its own outcome. It waits for a while
+// for an API server that does not answer.
 func (a *attempt) lookAgain(over context.Context, output *output) *job.Outcome {
 	limit := lastLook
 	if o, _ := executor.Interrupted(over, a.req, time.Time{}); o.State == job.Lost {
