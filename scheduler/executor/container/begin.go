@@ -181,7 +181,9 @@ func (e *Executor) start(ctx context.Context, id, name string) (*state, error) {
 			case err == nil && s.began():
 				s.engineLost = lost && !s.State.Running
 				return &s, nil
-			case refused(unsure(err)), err == nil && refused(answer): // the container does not exist, or was not started
+			case refused(unsure(err)): // the container does not exist
+				return nil, &startError{err}
+			case err == nil && refused(answer):
 				return nil, &startError{answer}
 			case err == nil && time.Since(asked) > e.patience:
 				return nil, absentError{answer}
