@@ -188,8 +188,8 @@ func (e *Executor) start(ctx context.Context, id, name string) (*state, error) {
 			case err == nil && time.Since(asked) > e.patience:
 				return nil, absentError{answer}
 			}
-			if err := sleep(ctx, pollPause); err != nil {
-				return nil, &startError{err}
+			if over := sleep(ctx, pollPause); over != nil {
+				return nil, &startError{over}
 			}
 			if err == nil {
 				break
