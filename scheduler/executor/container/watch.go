@@ -76,7 +76,7 @@ func (w *watch) end(ctx context.Context) (state, error) {
 			return state{}, context.Cause(ctx)
 		case hasStatus(err, http.StatusNotFound):
 			return state{}, err
-		case err != nil && !refused(err):
+		case !refused(err):
 			w.engineLost = true
 		}
 		if err := sleep(ctx, pollPause); err != nil {
