@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"syscall"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -46,6 +47,12 @@ func Interrupted(ctx context.Context, req *Request, at time.Time) (job.Outcome, 
 		o.Reason, o.Retry = "attempt was interrupted: "+cause.Error(), true
 	}
 	return o, true
+}
+
+// NoDescriptor reports whether err says that this process, or its machine, can open no more files and connections. The job did not
+// cause that.
+func NoDescriptor(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // NotBegun returns the outcome of an attempt that the machine could not start, because of err. The worker accepts no runs for a

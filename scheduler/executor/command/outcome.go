@@ -59,10 +59,10 @@ type permanentError struct {
 
 func (e *permanentError) Error() string { return e.text }
 
-// failure returns the outcome of an attempt whose program could not be started. If no program can be started now, the
-// attempt has not begun.
+// failure returns the outcome of an attempt whose program could not be started. If the worker has no descriptor for it, or no
+// program can be started now, the attempt has not begun.
 func failure(err error) job.Outcome {
-	if isShortage(err) && CheckStart() != nil {
+	if executor.NoDescriptor(err) || isShortage(err) && CheckStart() != nil {
 		return executor.NotBegun(err)
 	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}

@@ -44,14 +44,14 @@ func (e *Executor) adopt(ctx context.Context, req *executor.Request, out io.Writ
 	var found []listed
 	err = e.patiently(ctx, func() error {
 		found, err = e.engine.list(ctx, labelCluster+"="+e.cfg.Cluster, labelRun+"="+req.Run.Name())
-		return err
+		return unsure(err)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list containers of the run: %w", err)
 	}
 	for _, l := range found {
 		var s state
-		err := e.patiently(ctx, func() error { s, err = e.engine.inspect(ctx, l.ID); return err })
+		err := e.patiently(ctx, func() error { s, err = e.engine.inspect(ctx, l.ID); return unsure(err) })
 		if hasStatus(err, http.StatusNotFound) {
 			continue
 		}
@@ -109,14 +109,14 @@ func (e *Executor) take(ctx context.Context, req *executor.Request, s *state) (b
 	err := e.patiently(ctx, func() error {
 		err := e.engine.rename(ctx, s.Name, name)
 		if !hasStatus(err, http.StatusNotFound) {
-			return err
+			return unsure(err)
 		}
 		// An earlier call, whose answer was lost, may have given it the new name.
 		now, seen := e.engine.inspect(ctx, s.ID)
 		if seen == nil && now.Name == name {
 			return nil
 		}
-		return cmp.Or(seen, err)
+		return cmp.Or(unsure(seen), err)
 	})
 	switch {
 	case hasStatus(err, http.StatusNotFound):
@@ -153,31 +153,56 @@ func (e *Executor) begin(ctx context.Context, req *executor.Request, body *creat
 	if err := e.patiently(ctx, func() error { return e.engine.putOutputFile(ctx, id) }); err != nil {
 		return nil, errors.Join(err, e.removed(ctx, id))
 	}
-	var s state
-	asked := false
-	err = e.patiently(ctx, func() (err error) {
-		if asked { // the engine may have started it without an answer, and would start a short program again after its end
-			if s, err = e.engine.inspect(ctx, id); err != nil || s.began() {
-				return unsure(err)
+	s, err := e.start(ctx, id, name)
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, e.removed(ctx, id))
+	}
+	return s, err
+}
+
+// start starts a container. If the engine gives no definite answer, the container may do its work. Then start asks until the engine
+// tells, or until ctx ends. It starts the container again only if that has not begun: a short program may have ended.
+func (e *Executor) start(ctx context.Context, id, name string) (*state, error) {
+	asked := time.Now()
+	for lost := false; ; {
+		answer := e.engine.start(ctx, id)
+		if answer == nil {
+			s := &state{ID: id, Name: name}
+			s.State.StartedAt = e.now()
+			return s, nil
+		}
+		if refused(unsure(answer)) {
+			return nil, &startError{answer}
+		}
+		lost = lost || !refused(answer)
+		for {
+			s, err := e.engine.inspect(ctx, id)
+			switch {
+			case err == nil && s.began():
+				s.engineLost = lost && !s.State.Running
+				return &s, nil
+			case refused(unsure(err)): // the container does not exist
+				return nil, &startError{err}
+			case err == nil && refused(answer):
+				return nil, &startError{answer}
+			case err == nil && time.Since(asked) > e.patience:
+				return nil, absentError{answer}
+			}
+			if over := sleep(ctx, pollPause); over != nil {
+				return nil, &startError{over}
+			}
+			if err == nil {
+				break
 			}
 		}
-		asked = true
-		return e.engine.start(ctx, id)
-	})
-	if err == nil {
-		err = e.patiently(ctx, func() error { s, err = e.engine.inspect(ctx, id); return unsure(err) })
 	}
-	if err != nil && ctx.Err() == nil {
-		return nil, errors.Join(&startError{err}, e.removed(ctx, id))
-	}
-	return &s, err
 }
 
 // provide makes the engine have the image.
 func (e *Executor) provide(ctx context.Context, c *job.Container) error {
 	if c.Pull != job.PullAlways {
 		has := false
-		err := e.patiently(ctx, func() (err error) { has, err = e.engine.hasImage(ctx, c.Image); return err })
+		err := e.patiently(ctx, func() (err error) { has, err = e.engine.hasImage(ctx, c.Image); return unsure(err) })
 		switch {
 		case err != nil:
 			return fmt.Errorf("find image %s: %w", c.Image, err)

@@ -25,6 +25,8 @@ type state struct {
 		Error     string
 		StartedAt time.Time
 	}
+
+	engineLost bool // the engine was not reachable between the start and the end of the container
 }
 
 // began reports whether the container was ever started.

@@ -37,6 +37,9 @@ type Executor struct {
 	now      func() time.Time
 	patience time.Duration // engineLimit; shorter in tests
 	ended    chan struct{} // has a value when a container has ended and may be swept
+
+	mu        sync.Mutex
+	executing map[string]int // guarded by mu: the number of attempts by run, which decide about the containers of that run
 }
 
 var _ executor.Executor = (*Executor)(nil)
@@ -45,16 +48,32 @@ var _ executor.Executor = (*Executor)(nil)
 func New(cfg Config, now func() time.Time) *Executor {
 	return &Executor{
 		cfg: cfg, engine: newEngine(cfg.Socket), now: now, patience: engineLimit, ended: make(chan struct{}, 1),
+		executing: make(map[string]int),
 	}
+}
+
+// count adds d to the attempts of a run that execute here, and returns their number.
+func (e *Executor) count(run string, d int) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := e.executing[run] + d
+	if e.executing[run] = n; n == 0 {
+		delete(e.executing, run)
+	}
+	return n
 }
 
 // Execute runs the container of an attempt to its end. Exit is the exit code of its program.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
+	e.count(req.Run.Name(), 1)
+	defer e.count(req.Run.Name(), -1)
 	resolver := refs.Resolver{Policy: e.cfg.Refs}
 	body, err := e.creation(&req, &resolver)
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
 	var o job.Outcome
-	if err != nil {
+	if executor.NoDescriptor(err) { // for the file of a reference
+		o = executor.NotBegun(err)
+	} else if err != nil {
 		_, reference := errors.AsType[*refs.RefusedError](err)
 		_, limit := errors.AsType[*limitError](err)
 		o = job.Outcome{State: job.Failed, Reason: err.Error(), Retry: !reference && !limit}
@@ -76,7 +95,8 @@ func (e *Executor) execute(ctx context.Context, req *executor.Request, body *cre
 	}
 	if err != nil {
 		if interrupted, ok := executor.Interrupted(ctx, req, e.now()); ok {
-			return e.abandon(ctx, req, interrupted, out)
+			_, asked := errors.AsType[*startError](err)
+			return e.abandon(ctx, req, interrupted, asked, out)
 		}
 		return failure(err)
 	}
@@ -105,25 +125,33 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 		case <-drained:
 		case <-time.After(drainLimit):
 			stopReading()
+			<-drained
+			fmt.Fprintf(out, "\n[rota: output is incomplete: the engine did not give the rest within %v]\n", drainLimit)
 		}
 	}
 
-	w := &watch{engine: e.engine, id: c.ID}
-	last, err := w.end(ctx)
-	if err == nil {
+	w := &watch{engine: e.engine, id: c.ID, engineLost: c.engineLost}
+	finish := func(last *state) job.Outcome {
 		drain()
-		o := outcome(req, &last, w.engineLost)
+		o := outcome(req, last, w.engineLost)
 		if o.State != job.Lost {
-			o = e.withOutputs(always, o, c.ID)
+			o = e.withOutputs(ctx, req, o, c.ID, out)
 		}
 		e.sweepSoon()
 		return o
+	}
+	last, err := w.end(ctx)
+	if err == nil {
+		return finish(&last)
 	}
 	if hasStatus(err, http.StatusNotFound) {
 		drain()
 		return job.Outcome{State: job.Failed, Retry: true, Reason: fmt.Sprintf("container %s was removed while it ran", c.Name)}
 	}
-	how, ours := e.stop(always, req, c, out)
+	how, ours, exited := e.stop(always, req, c, out)
+	if exited != nil {
+		return finish(exited)
+	}
 	if !ours {
 		stopReading()
 	}
@@ -142,12 +170,31 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 }
 
 // withOutputs adds the outputs that the program wrote. Outputs that cannot be used fail an attempt that succeeded. It is not
-// repeated, because its work is done.
-func (e *Executor) withOutputs(ctx context.Context, o job.Outcome, id string) job.Outcome {
+// repeated, because its work is done. withOutputs waits for the engine until ctx ends. If the worker ends the attempt, the attempt
+// is lost, so that the next one can adopt the container.
+func (e *Executor) withOutputs(
+	ctx context.Context, req *executor.Request, o job.Outcome, id string, out io.Writer,
+) job.Outcome {
 	var list map[string]string
-	var mistake error
-	err := e.patiently(ctx, func() (err error) { list, mistake, err = e.engine.outputs(ctx, id); return unsure(err) })
+	var mistake, err error
+	always := context.WithoutCancel(ctx)
+	for noted := false; ; noted = true {
+		err = e.patiently(always, func() (err error) {
+			req.Progress() // the program has ended, so its heartbeat no longer counts
+			list, mistake, err = e.engine.outputs(always, id)
+			return unsure(err)
+		})
+		if _, absent := errors.AsType[absentError](err); !absent || ctx.Err() != nil || o.State != job.Succeeded {
+			break
+		}
+		if !noted {
+			fmt.Fprintf(out, "\n[rota: the attempt waits: %v]\n", err)
+		}
+	}
 	if err = errors.Join(err, mistake); err != nil && o.State == job.Succeeded {
+		if lost, ok := executor.Interrupted(ctx, req, e.now()); ok && lost.State == job.Lost && mistake == nil {
+			return lost
+		}
 		o.State, o.Reason, o.Retry = job.Failed, err.Error(), false
 	}
 	o.Outputs = list

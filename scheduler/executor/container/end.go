@@ -44,19 +44,14 @@ type startError struct{ error }
 func (e *startError) Error() string { return "start container: " + e.error.Error() }
 func (e *startError) Unwrap() error { return e.error }
 
-// failure returns the outcome of an attempt whose container could not be started. If the engine did not answer the request to
-// start it, the container may have done work, so the attempt is lost.
+// failure returns the outcome of an attempt whose container could not be started.
 func failure(err error) job.Outcome {
-	refused, asked := errors.AsType[*startError](err)
+	_, asked := errors.AsType[*startError](err)
 	if absent, ok := errors.AsType[absentError](err); ok && !asked {
 		return executor.NotBegun(absent)
 	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
 	if asked {
-		if _, ok := errors.AsType[absentError](refused); ok {
-			o.State = job.Lost
-			return o
-		}
 		code := 0
 		switch text := err.Error(); {
 		case strings.Contains(text, "executable file not found"), strings.Contains(text, "no such file or directory"):
@@ -74,8 +69,11 @@ func failure(err error) job.Outcome {
 // stop ends a container: by SIGTERM, and by SIGKILL if it runs after the job's grace, or soon after another worker may execute the
 // run. It returns when the container has ended, however long the engine needs, and says how it ended. The new name comes first:
 // if this process dies now, no later attempt takes the exit for a result. ours is false if a later attempt has given the container
-// its own name: this worker was paused for longer than its lease. Then stop does nothing.
-func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, out io.Writer) (how string, ours bool) {
+// its own name: this worker was paused for longer than its lease. Then stop does nothing. exited is the last state of a program
+// that had exited before the signal: its exit decides. Otherwise exited is nil.
+func (e *Executor) stop(
+	ctx context.Context, req *executor.Request, c *state, out io.Writer,
+) (how string, ours bool, exited *state) {
 	latest := ""
 	note := func(doing string, err error) { // a repeated error is written once
 		if err == nil || hasStatus(err, http.StatusConflict) || hasStatus(err, http.StatusNotFound) {
@@ -88,18 +86,23 @@ func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, ou
 	}
 	err := e.engine.rename(ctx, c.Name, c.Name+endedSuffix)
 	if hasStatus(err, http.StatusNotFound) {
-		return ", and its container went on in a later attempt or was removed", false
+		return ", and its container went on in a later attempt or was removed", false, nil
 	}
 	note("rename container", err)
-	note("send SIGTERM", e.engine.kill(ctx, c.ID, "SIGTERM"))
+	sent := e.engine.kill(ctx, c.ID, "SIGTERM")
+	note("send SIGTERM", sent)
 
 	grace, cancel := context.WithTimeout(ctx, req.Spec.KillGrace.Std())
 	defer cancel()
 	hurried := make(chan struct{})
 	defer inHurry(req.Hurry, func() { close(hurried); cancel() })()
 	w := &watch{engine: e.engine, id: c.ID, causeKnown: true}
-	if _, err := w.end(grace); err == nil || hasStatus(err, http.StatusNotFound) {
-		return ", ended by SIGTERM", true
+	last, err := w.end(grace)
+	switch {
+	case err == nil && hasStatus(sent, http.StatusConflict) && last.State.ExitCode < executor.ExitSignal:
+		return "", true, &last
+	case err == nil, hasStatus(err, http.StatusNotFound):
+		return ", ended by SIGTERM", true, nil
 	}
 	for {
 		note("send SIGKILL", e.engine.kill(ctx, c.ID, "SIGKILL"))
@@ -112,9 +115,9 @@ func (e *Executor) stop(ctx context.Context, req *executor.Request, c *state, ou
 	}
 	select {
 	case <-hurried:
-		return ", killed by SIGKILL before others may repeat it", true
+		return ", killed by SIGKILL before others may repeat it", true, nil
 	default:
-		return fmt.Sprintf(", killed by SIGKILL after %v of grace", req.Spec.KillGrace), true
+		return fmt.Sprintf(", killed by SIGKILL after %v of grace", req.Spec.KillGrace), true, nil
 	}
 }
 
@@ -137,12 +140,18 @@ func inHurry(hurry <-chan struct{}, f func()) (stop func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-// abandon ends an attempt that was interrupted while its container was made, with outcome o.
-func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Outcome, out io.Writer) job.Outcome {
-	if err := e.removed(context.WithoutCancel(ctx), nameOf(e.cfg.Cluster, &req.Run)); err != nil {
-		fmt.Fprintf(out, "\n[rota: remove container: %v]\n", err)
+// abandon ends an attempt that was interrupted while its container was made, with outcome o. If asked is true, the container may
+// run, and abandon waits for the engine as stop does.
+func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Outcome, asked bool, out io.Writer) job.Outcome {
+	for noted := false; ; noted = true {
+		err := e.removed(context.WithoutCancel(ctx), nameOf(e.cfg.Cluster, &req.Run))
+		if err != nil && !noted {
+			fmt.Fprintf(out, "\n[rota: remove container: %v]\n", err)
+		}
+		if _, absent := errors.AsType[absentError](err); !absent || !asked {
+			return o
+		}
 	}
-	return o
 }
 
 // removed removes a container if it exists. It kills it first. It waits for a removal that is under way, and for an engine that

@@ -86,9 +86,10 @@ func (e *engine) version(ctx context.Context) (string, error) {
 	return e.prefix, nil
 }
 
-// open sends a call and returns the answer, which the caller closes.
+// open sends a call and returns the answer, which the caller closes. An engine of another version, which has taken the place of the
+// one before, refuses the path with 400. Then open asks for its version and sends the call again.
 func (e *engine) open(
-	ctx context.Context, method, path string, query url.Values, body io.Reader, kind string,
+	ctx context.Context, method, path string, query url.Values, body []byte, kind string,
 ) (*http.Response, error) {
 	version, err := e.version(ctx)
 	if err != nil {
@@ -97,11 +98,27 @@ func (e *engine) open(
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return e.send(ctx, method, version+path, body, kind)
+	resp, err := e.send(ctx, method, version+path, body, kind)
+	if hasStatus(err, http.StatusBadRequest) {
+		e.forget(version)
+		if other, failed := e.version(ctx); failed == nil && other != version {
+			return e.send(ctx, method, other+path, body, kind)
+		}
+	}
+	return resp, err
 }
 
-func (e *engine) send(ctx context.Context, method, path string, body io.Reader, kind string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://docker"+path, body)
+// forget forgets the version of the API.
+func (e *engine) forget(version string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.prefix == version {
+		e.prefix = ""
+	}
+}
+
+func (e *engine) send(ctx context.Context, method, path string, body []byte, kind string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://docker"+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -131,14 +148,14 @@ func (e *engine) send(ctx context.Context, method, path string, body io.Reader, 
 func (e *engine) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var body io.Reader
+	var body []byte
 	kind := ""
 	if in != nil {
 		text, err := json.Marshal(in)
 		if err != nil {
 			return err
 		}
-		body, kind = bytes.NewReader(text), "application/json"
+		body, kind = text, "application/json"
 	}
 	resp, err := e.open(ctx, method, path, query, body, kind)
 	if err != nil {

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +17,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// faulty is an engine with one container, c1. It answers 500 to calls that are in broken.
+// faulty is an engine with one container, c1. It answers with an error to calls that are in broken.
 type faulty struct {
 	mu      sync.Mutex
 	broken  map[string]int    // guarded by mu: how many calls fail, by the end of the path; negative: all
 	after   string            // the call after which calls are broken
+	status  int               // of the errors; 0: 500; negative: the connection breaks
 	calls   map[string]int    // guarded by mu, by the end of the path
 	signals []string          // guarded by mu
 	running bool              // guarded by mu
@@ -57,8 +59,7 @@ func (f *faulty) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/containers/json"):
-		_, _ = io.WriteString(w, "[]")
-		return
+		call = "list"
 	case strings.Contains(r.URL.Path, "/images/"):
 		_, _ = io.WriteString(w, "{}")
 		return
@@ -67,13 +68,18 @@ func (f *faulty) answer(w http.ResponseWriter, r *http.Request) {
 	if f.seen != nil {
 		f.seen(call)
 	}
-	if n := f.broken[call]; n != 0 && f.calls[f.after] > 0 {
+	if n := f.broken[call]; n != 0 && (f.after == "" || f.calls[f.after] > 0) {
 		f.broken[call] = n - 1
-		w.WriteHeader(http.StatusInternalServerError)
+		if f.status < 0 {
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(cmp.Or(f.status, http.StatusInternalServerError))
 		_, _ = io.WriteString(w, `{"message":"context deadline exceeded"}`)
 		return
 	}
 	switch call {
+	case "list":
+		_, _ = io.WriteString(w, "[]")
 	case "create":
 		w.WriteHeader(http.StatusCreated)
 		_, _ = io.WriteString(w, `{"Id":"c1"}`)
@@ -81,6 +87,10 @@ func (f *faulty) answer(w http.ResponseWriter, r *http.Request) {
 		f.running = true
 		w.WriteHeader(http.StatusNoContent)
 	case "kill":
+		if !f.running {
+			w.WriteHeader(http.StatusConflict)
+			return
+		}
 		f.signals = append(f.signals, r.URL.Query().Get("signal"))
 		f.running, f.exit = false, 143
 		w.WriteHeader(http.StatusNoContent)
@@ -118,6 +128,7 @@ func TestAnErrorOfTheEngineEndsNoContainer(t *testing.T) {
 		"the wait and the inspections after it": {"wait", map[string]int{"wait": 2, "json": 2}},
 		"the inspection after the start":        {"start", map[string]int{"json": 1}},
 		"the log":                               {"logs", map[string]int{"logs": 1}},
+		"the list of earlier containers":        {"", map[string]int{"list": 1}},
 		"the outputs":                           {"wait", map[string]int{"outputs": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,14 +212,5 @@ func TestAnExitAfterAnErrorOfTheEngine(t *testing.T) {
 	f.after, f.exit = "start", 255
 	if o := e.Execute(t.Context(), faultyRequest(io.Discard)); o.State != job.Failed || o.Reason != "exit code 255" {
 		t.Errorf("got %+v, want the exit code of the program", o)
-	}
-}
-
-// TestAStartedContainerIsRemoved lets the engine start a container and then answer only errors for a while.
-func TestAStartedContainerIsRemoved(t *testing.T) {
-	f, e := newFaulty(t, map[string]int{"json": -1, "remove": 1})
-	f.after, e.patience = "start", 300*time.Millisecond
-	if o := e.Execute(t.Context(), faultyRequest(io.Discard)); o.State != job.Lost || !f.removed {
-		t.Errorf("got %+v, removed: %v, want a lost attempt without a container", o, f.removed)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -37,11 +36,11 @@ func (f *follower) run(ctx context.Context, ended <-chan struct{}) {
 			rest, wake = true, nil
 		default:
 		}
-		err := f.copy(ctx, !rest)
+		err := unsure(f.copy(ctx, !rest)) // an error of the engine may pass
 		switch {
 		case rest && err == nil, ctx.Err() != nil:
 			return
-		case refused(err) && (rest || !hasStatus(err, http.StatusInternalServerError)): // an error of the engine may pass
+		case refused(err):
 			fmt.Fprintf(f.out, "\n[rota: output cannot be read: %v]\n", err)
 			return
 		}

@@ -28,7 +28,8 @@ func (e *engine) putOutputFile(ctx context.Context, id string) error {
 	if err := errors.Join(w.WriteHeader(head), w.Close()); err != nil {
 		return err
 	}
-	resp, err := e.open(ctx, http.MethodPut, "/containers/"+id+"/archive", url.Values{"path": {"/"}}, &archive, "application/x-tar")
+	root := url.Values{"path": {"/"}}
+	resp, err := e.open(ctx, http.MethodPut, "/containers/"+id+"/archive", root, archive.Bytes(), "application/x-tar")
 	if err != nil {
 		return fmt.Errorf("make the file of $ROTA_OUTPUT: %w", err)
 	}

@@ -61,6 +61,9 @@ func (e *Executor) sweep(ctx context.Context, records Records, log hclog.Logger)
 	}
 	for _, l := range all {
 		run := l.Labels[labelRun]
+		if e.count(run, 0) > 0 { // the attempt adopts or removes it, however long the engine needs
+			continue
+		}
 		attempt, ok := owner(e.cfg.Cluster, run, strings.TrimSuffix(l.name(), endedSuffix))
 		if !ok {
 			attempt = attemptOf(l.Labels)

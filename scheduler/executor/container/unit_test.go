@@ -70,7 +70,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestAStartWithoutAnAnswer covers an engine that falls silent. If it had been asked to start the container, work may be done.
+// TestAStartWithoutAnAnswer covers an engine that falls silent.
 func TestAStartWithoutAnAnswer(t *testing.T) {
 	silent := absentError{errors.New("engine does not answer")}
 	for name, c := range map[string]struct {
@@ -79,7 +79,6 @@ func TestAStartWithoutAnAnswer(t *testing.T) {
 		notBegun bool
 	}{
 		"before the request to start":     {fmt.Errorf("create container: %w", silent), job.Lost, true},
-		"after it":                        {errors.Join(&startError{silent}, silent), job.Lost, false},
 		"when a refused one was removed":  {errors.Join(&startError{errors.New("no space left on device")}, silent), job.Failed, false},
 		"never, but the start is refused": {&startError{errors.New("permission denied")}, job.Failed, false},
 	} {

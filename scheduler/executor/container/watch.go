@@ -70,11 +70,13 @@ func (w *watch) end(ctx context.Context) (state, error) {
 		switch {
 		case err == nil && !s.State.Running:
 			return w.final(ctx, s)
+		case err == nil:
+			w.engineLost = false // the container has outlived it
 		case ctx.Err() != nil:
 			return state{}, context.Cause(ctx)
 		case hasStatus(err, http.StatusNotFound):
 			return state{}, err
-		case err != nil && !refused(err):
+		case !refused(err):
 			w.engineLost = true
 		}
 		if err := sleep(ctx, pollPause); err != nil {

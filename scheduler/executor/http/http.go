@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"syscall"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -91,7 +90,9 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
 	var o job.Outcome
 	var final bool
-	if err != nil {
+	if executor.NoDescriptor(err) { // for the file of a reference
+		o = executor.NotBegun(err)
+	} else if err != nil {
 		o = job.Outcome{State: job.Failed, Reason: err.Error()}
 		var broken *fill.Mistake
 		var refused *refs.RefusedError
@@ -119,7 +120,7 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 		if refused, ok := errors.AsType[*dial.RefusedError](err); ok { // a retry would be refused too
 			return job.Outcome{State: job.Failed, Reason: refused.Error()}, true
 		}
-		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) { // this worker has no descriptor for a connection
+		if executor.NoDescriptor(err) { // for a connection
 			return executor.NotBegun(errors.New("request: " + plain(err))), false
 		}
 		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}, false

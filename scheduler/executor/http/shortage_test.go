@@ -3,6 +3,8 @@ package httpx_test
 import (
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -13,6 +15,10 @@ import (
 func TestAWorkerWithoutDescriptorsHasNotBegun(t *testing.T) {
 	url, got := target(t, func(http.ResponseWriter, *http.Request) {})
 	e := newExecutor(t)
+	secret := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(secret, []byte("t"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
@@ -20,11 +26,15 @@ func TestAWorkerWithoutDescriptorsHasNotBegun(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Max: before.Max}); err != nil {
 		t.Fatal(err)
 	}
-	o := e.Execute(t.Context(), request(job.HTTP{URL: url, Method: "POST"}, io.Discard))
+	connection := e.Execute(t.Context(), request(job.HTTP{URL: url, Method: "POST"}, io.Discard))
+	header := map[string]string{"Authorization": "${file:" + secret + "}"}
+	reference := e.Execute(t.Context(), request(job.HTTP{URL: url, Method: "POST", Headers: header}, io.Discard))
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
 	}
-	if !o.NotBegun || o.State != job.Lost || len(got()) != 0 {
-		t.Errorf("got %+v and %d requests, want an attempt that has not begun", o, len(got()))
+	for what, o := range map[string]job.Outcome{"the connection": connection, "a reference": reference} {
+		if !o.NotBegun || o.State != job.Lost || len(got()) != 0 {
+			t.Errorf("%s: got %+v and %d requests, want an attempt that has not begun", what, o, len(got()))
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/kubeapi"
 )
@@ -23,8 +24,9 @@ const (
 	removeLimit = 30 * time.Second
 	// pollRemoved is the pause between two looks at a deleted Job.
 	pollRemoved = 500 * time.Millisecond
-	// lastLook bounds the last look at a Job whose attempt is to end.
-	lastLook = 2 * time.Second
+	// lastLook bounds the last look at a Job whose attempt is to end. lostLook does so if the next attempt adopts the Job.
+	lastLook = 10 * time.Second
+	lostLook = 2 * time.Second
 )
 
 // await follows the Job to its end. It returns nil if ctx ends first and the Job is not known to have ended.
@@ -58,7 +60,7 @@ func (a *attempt) await(ctx context.Context, output *output) *job.Outcome {
 			wait = firstPoll
 		case <-ctx.Done():
 			t.Stop()
-			return a.lookAgain(output)
+			return a.lookAgain(ctx, output)
 		}
 		t.Stop()
 	}
@@ -76,15 +78,25 @@ func (a *attempt) see(v view, output *output) *job.Outcome {
 	return o
 }
 
-// lookAgain looks a last time at a Job after ctx has ended: an attempt that has ended keeps its own outcome.
-func (a *attempt) lookAgain(output *output) *job.Outcome {
-	ctx, cancel := context.WithTimeout(a.patience, lastLook)
-	defer cancel()
-	v, err := a.view(ctx)
-	if err != nil || v.job == nil {
-		return nil
+// lookAgain looks a last time at a Job after over has ended: an attempt that has ended keeps its own outcome. It waits for a while
+// for an API server that does not answer.
+func (a *attempt) lookAgain(over context.Context, output *output) *job.Outcome {
+	limit := lastLook
+	if o, _ := executor.Interrupted(over, a.req, time.Time{}); o.State == job.Lost {
+		limit = lostLook
 	}
-	return a.see(v, output)
+	ctx, cancel := context.WithTimeout(a.patience, limit)
+	defer cancel()
+	for {
+		v, err := a.view(ctx)
+		switch {
+		case err == nil && v.job != nil:
+			return a.see(v, output)
+		case err == nil, ctx.Err() != nil:
+			return nil
+		}
+		sleep(ctx, pollRemoved)
+	}
 }
 
 // giveUp deletes a Job whose pod does not start.

@@ -110,6 +110,26 @@ func TestACanceledJobIsDeleted(t *testing.T) {
 	}
 }
 
+// TestAnEndThatTheAPIServerCannotTellDecides lets the program end just before the timeout, while the API server is away.
+func TestAnEndThatTheAPIServerCannotTellDecides(t *testing.T) {
+	s, e := newServer(t, running())
+	var out bytes.Buffer
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(time.Second, func() {
+		s.set(func() {
+			s.away = true
+			for _, p := range s.pods {
+				p["status"] = exited(0)
+			}
+		})
+		cancel(executor.ErrTimeout)
+	})
+	time.AfterFunc(3*time.Second, func() { s.set(func() { s.away = false }) })
+	if o := e.Execute(ctx, request(&out)); o.State != job.Succeeded {
+		t.Errorf("got %+v, want the exit of the program", o)
+	}
+}
+
 func TestAnAPIServerThatIsAwayChangesNothing(t *testing.T) {
 	s, e := newServer(t, running())
 	var out bytes.Buffer
