@@ -32,12 +32,10 @@ func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, er
 	if t.Cert == "" {
 		return "http://", transport, nil
 	}
+	own := NewPair(t.Cert, t.Key)
 	transport.TLSClientConfig = &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-			return &cert, err
-		},
+		MinVersion:           tls.VersionTLS12,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own.Read() },
 	}
 	if t.ClientCA != "" {
 		if _, _, err := authorities(t.ClientCA); err != nil {
