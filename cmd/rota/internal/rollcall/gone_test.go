@@ -90,3 +90,21 @@ func TestReplicasThatNeverReturnAreNotCalledForEver(t *testing.T) {
 		})
 	}
 }
+
+func TestTheLogForgetsReplicasThatLeftLongAgo(t *testing.T) {
+	t.Parallel()
+	l, began := NewLog(nil, nil), time.Now()
+	const all = 3 * maxLeft
+	for i := range all {
+		l.see(&job.Replica{Name: fmt.Sprintf("q%d", i), Leaving: began.Add(time.Duration(i) * time.Minute)})
+	}
+	left := l.Left()
+	if len(left) != maxLeft {
+		t.Errorf("%d replicas are kept, want %d", len(left), maxLeft)
+	}
+	for _, r := range left {
+		if r.Leaving.Before(began.Add((all - maxLeft) * time.Minute)) {
+			t.Errorf("%s is kept, and later ones are forgotten", r.Name)
+		}
+	}
+}
