@@ -65,8 +65,8 @@ func authorities(file string) (trusted, cluster *x509.CertPool, err error) {
 }
 
 // dialProcess returns a function that connects to another process. The certificate of that process must have the name at which
-// the process is called, or be that of a replica or worker by the authority of the cluster, whose file is ca. Pods have addresses
-// that no certificate can list beforehand.
+// the process is called, or be that of a replica or worker by the authority of the cluster. Pods have addresses that no
+// certificate can list beforehand. ca is the file of that authority.
 func dialProcess(t *http.Transport, ca string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(addr)
