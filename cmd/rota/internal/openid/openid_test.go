@@ -175,7 +175,9 @@ func TestRequestsDoNotWaitOneAfterAnother(t *testing.T) {
 		t.Errorf("the provider was asked %d times", n)
 	}
 	seconds.Add(3)
-	_, _, _ = o.Begin(t.Context(), "https://rota.example/")
+	if _, _, err := o.Begin(t.Context(), "https://rota.example/"); err == nil {
+		t.Error("a provider that fails is used")
+	}
 	if n := asked.Load(); n != 2 {
 		t.Errorf("after a while, the provider was asked %d times in all", n)
 	}

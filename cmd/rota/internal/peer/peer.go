@@ -20,8 +20,8 @@ import (
 )
 
 // Transport returns the scheme and the transport for requests to other processes. They use TLS if this process does. The
-// transport presents this process's certificate. It trusts the authorities of the system and the authority of client certificates. It
-// reads the files of both again for each connection. If TLS is optional, it also reaches processes that have none. The caller
+// transport presents this process's certificate. It trusts the authorities of the system and the authority of client certificates.
+// It reads the files of both again for each connection. If TLS is optional, it also reaches processes that have none. The caller
 // closes its idle connections.
 func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, err error) {
 	transport = &http.Transport{

@@ -3,6 +3,7 @@ package rollcall
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,7 +34,7 @@ func (s *scale) ask(_ context.Context, name, _ string) (int64, error) {
 func (s *scale) replicas() []*job.Replica {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append(s.left[:len(s.left):len(s.left)], &job.Replica{Name: s.present, Addr: s.present + ":1"})
+	return append(slices.Clip(s.left), &job.Replica{Name: s.present, Addr: s.present + ":1"})
 }
 
 func (s *scale) publish([]job.Outage) {
