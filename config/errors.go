@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,6 +63,12 @@ func (e Errors) Error() string {
 		parts[i] = err.Error()
 	}
 	return strings.Join(parts, "\n")
+}
+
+// IsUnread reports whether err includes a file that could not be read.
+func IsUnread(err error) bool {
+	var all Errors
+	return errors.As(err, &all) && slices.ContainsFunc(all, func(e *Error) bool { return e.Unread })
 }
 
 // Unwrap lets errors.As reach each mistake.

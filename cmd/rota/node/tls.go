@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/peer"
 	"github.com/rota-scheduler/rota/config"
 )
 
@@ -16,16 +17,14 @@ func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 	if t.Cert == "" {
 		return nil, nil
 	}
-	if _, err := tls.LoadX509KeyPair(t.Cert, t.Key); err != nil {
+	own := peer.NewPair(t.Cert, t.Key)
+	if _, err := own.Read(); err != nil {
 		return nil, failure.Config(fmt.Errorf("read http.tls.cert %s and http.tls.key %s: %w", t.Cert, t.Key, err))
 	}
 	c := &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		NextProtos: []string{"h2", "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-			return &cert, err
-		},
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own.Read() },
 	}
 	if t.ClientCA == "" {
 		return c, nil

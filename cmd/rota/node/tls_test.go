@@ -100,7 +100,11 @@ func TestTheAPISpeaksTLSAndKnowsItsClients(t *testing.T) {
 		}
 	})
 	t.Run("a client without a certificate is refused", func(t *testing.T) {
-		stranger := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: transport.TLSClientConfig.RootCAs}}
+		pool, err := authority(certs.ClientCA)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stranger := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
 		defer stranger.CloseIdleConnections()
 		resp, err := (&http.Client{Transport: stranger}).Get(server + "/v1/jobs")
 		if err == nil {

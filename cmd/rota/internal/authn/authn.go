@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
@@ -35,7 +36,9 @@ type Authenticator struct {
 	sessions *sessions
 	provider Provider // nil: no OpenID provider proves principals; set before the first request
 	codes    *rate.Limiter
-	state    fileState // state of the file at the last read; owned by Run
+	load     func(path string) (auth.File, error) // load, except in tests
+	state    fileState                            // state of the file at the last read; owned by Run
+	unread   bool                                 // the last read failed, and may succeed although the file is the same; owned by Run
 }
 
 // Mistake says why the file on the disk is not in force.
@@ -57,7 +60,7 @@ const tokensOutage = 10 * time.Minute
 func Open(path string, now func() time.Time, log hclog.Logger) (*Authenticator, error) {
 	a := &Authenticator{
 		path: path, now: now, log: log, state: stateOf(path), sessions: newSessions(now),
-		codes: rate.NewLimiter(codesPerSecond, codesPerSecond),
+		codes: rate.NewLimiter(codesPerSecond, codesPerSecond), load: load,
 	}
 	file, err := load(path)
 	if err != nil {
@@ -106,23 +109,31 @@ func (a *Authenticator) Mistake() *Mistake { return a.mistake.Load() }
 // Run reads the file again after each change, until ctx ends.
 func (a *Authenticator) Run(ctx context.Context) error {
 	loop.Every(ctx, poll, func(context.Context) {
-		if state := stateOf(a.path); state != a.state {
+		state := stateOf(a.path)
+		changed := !state.same(a.state)
+		if changed || a.unread {
 			a.state = state
-			a.reload()
+			a.reload(changed)
 		}
 	})
 	return nil
 }
 
-func (a *Authenticator) reload() {
-	file, err := load(a.path)
+// reload reads the file. changed reports whether it has changed since the last read.
+func (a *Authenticator) reload(changed bool) {
+	file, err := a.load(a.path)
+	a.unread = config.IsUnread(err)
 	if err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		wrong := &Mistake{Text: first, Since: a.now().UTC()}
-		if last := a.mistake.Load(); last != nil {
+		last := a.mistake.Load()
+		if last != nil {
 			wrong.Since = last.Since
 		}
 		a.mistake.Store(wrong)
+		if !changed && last != nil && last.Text == wrong.Text {
+			return
+		}
 		a.log.Error("auth.file has mistakes: the last good one stays in force", "path", a.path, "err", err)
 		return
 	}

@@ -2,20 +2,16 @@ package authn
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"time"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
-// fileState is equal for two polls if the file has not changed between them.
+// fileState is the result of one look at the file.
 type fileState struct {
-	modified time.Time
-	size     int64
-	mode     fs.FileMode
-	err      string
+	info os.FileInfo // nil: the file cannot be inspected
+	err  string
 }
 
 func stateOf(path string) fileState {
@@ -23,7 +19,17 @@ func stateOf(path string) fileState {
 	if err != nil {
 		return fileState{err: err.Error()}
 	}
-	return fileState{modified: info.ModTime(), size: info.Size(), mode: info.Mode()}
+	return fileState{info: info}
+}
+
+// same reports whether the file has not changed between two looks. It compares the identity of the file too, because some tools
+// give each version of a file the same time.
+func (s fileState) same(o fileState) bool {
+	if s.info == nil || o.info == nil {
+		return s == o
+	}
+	return os.SameFile(s.info, o.info) && s.info.Size() == o.info.Size() && s.info.Mode() == o.info.Mode() &&
+		s.info.ModTime().Equal(o.info.ModTime())
 }
 
 // load reads an auth.file. It refuses a file that every user of the machine can write: each of them could become an administrator.

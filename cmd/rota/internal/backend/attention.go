@@ -1,10 +1,8 @@
 package backend
 
 import (
-	"crypto/x509"
-	"encoding/pem"
+	"crypto/tls"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -160,23 +158,16 @@ func (b *Backend) ofJobs(now time.Time) []attention.Item {
 	return b.found.items
 }
 
-// certificate says that the certificate of this replica's API ends soon; "" if it does not, or if there is none.
+// certificate says that the certificate of this replica's API ends soon or cannot be read; "" if neither, or if there is none.
 func (b *Backend) certificate(now time.Time) string {
 	if b.cfg.TLS.Cert == "" {
 		return ""
 	}
-	text, err := os.ReadFile(b.cfg.TLS.Cert)
+	pair, err := tls.LoadX509KeyPair(b.cfg.TLS.Cert, b.cfg.TLS.Key)
 	if err != nil {
-		return "The certificate of replica " + b.cfg.Node + " cannot be read: " + err.Error() + "."
+		return "The certificate of replica " + b.cfg.Node + " cannot be read, so an earlier one is in use: " + err.Error() + "."
 	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return "The certificate of replica " + b.cfg.Node + " cannot be read: " + b.cfg.TLS.Cert + " has no PEM block."
-	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	switch {
-	case err != nil:
-		return "The certificate of replica " + b.cfg.Node + " cannot be read: " + err.Error() + "."
+	switch cert := pair.Leaf; {
 	case now.After(cert.NotAfter):
 		return fmt.Sprintf("The certificate of replica %s expired at %s.", b.cfg.Node, cert.NotAfter.UTC().Format(time.RFC3339))
 	case cert.NotAfter.Sub(now) < certificateMargin:

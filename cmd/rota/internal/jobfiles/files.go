@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -198,7 +197,7 @@ func (f *Files) load() (changed bool) {
 // file that could not be read is always tried again. poll reports whether there was a reason to read them.
 func (f *Files) poll(ctx context.Context, forced bool) bool {
 	changed := forced || f.unstable || !f.stamp.same(takeSnapshot(f.cfg.Path))
-	if !changed && !isUnread(f.mistakes) {
+	if !changed && !config.IsUnread(f.mistakes) {
 		return false
 	}
 	if changed {
@@ -213,12 +212,6 @@ func (f *Files) poll(ctx context.Context, forced bool) bool {
 	return true
 }
 
-// isUnread reports whether mistakes include a file that could not be read.
-func isUnread(mistakes error) bool {
-	var all config.Errors
-	return errors.As(mistakes, &all) && slices.ContainsFunc(all, func(e *config.Error) bool { return e.Unread })
-}
-
 // agrees reports whether set is in force although it was not to be put in force: another replica has put the same set in force.
 func (f *Files) agrees() bool {
 	return f.behind != "" && f.set != nil && f.mirror.Files().Hash == f.set.Hash
@@ -226,7 +219,7 @@ func (f *Files) agrees() bool {
 
 // read reads the files after a change. The change counts as an edit, unless no read has succeeded since the start of the process.
 func (f *Files) read() {
-	found := f.set == nil && isUnread(f.mistakes)
+	found := f.set == nil && config.IsUnread(f.mistakes)
 	switch {
 	case !f.load():
 	case found:

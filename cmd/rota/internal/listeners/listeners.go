@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	refresh = 5 * time.Second // between two calls of Peers
-	lookUp  = 2 * time.Second // timeout for one name
+	refresh       = 5 * time.Second // between two calls of Peers
+	lookUpTimeout = 2 * time.Second // timeout for one name
 )
 
 // Config holds the sources of addresses.
@@ -26,8 +26,9 @@ type Config struct {
 
 // Listeners knows the addresses of rota and etcd. It is safe for concurrent use.
 type Listeners struct {
-	cfg   Config
-	known atomic.Pointer[known]
+	cfg    Config
+	known  atomic.Pointer[known]
+	lookUp func(ctx context.Context, host string) ([]netip.Addr, error) // resolves a name
 }
 
 // known holds the addresses that one call of look found.
@@ -35,11 +36,13 @@ type known struct {
 	local   map[netip.Addr]bool // addresses of this machine
 	ports   map[uint16]bool     // ports at which this machine has processes of rota or etcd
 	targets map[netip.AddrPort]bool
+	hosts   map[string][]netip.Addr // the addresses of each host at its last successful look-up
 }
 
 // New finds the addresses of this machine. Run finds those of other machines.
 func New(cfg Config) *Listeners {
-	l := &Listeners{cfg: cfg}
+	l := &Listeners{cfg: cfg, lookUp: lookUp}
+	l.known.Store(&known{})
 	l.look(context.Background(), nil)
 	return l
 }
@@ -65,17 +68,20 @@ func (l *Listeners) At(to netip.AddrPort) bool {
 	return k.ports[to.Port()] && (addr.IsLoopback() || k.local[addr])
 }
 
-// look resolves all addresses. If a name cannot be resolved, the next call tries it again.
+// look resolves all addresses. A name that cannot be resolved keeps its last addresses. Otherwise jobs could reach the store while
+// the name server is down.
 func (l *Listeners) look(ctx context.Context, peers []string) {
-	k := &known{local: localAddrs(), ports: map[uint16]bool{}, targets: map[netip.AddrPort]bool{}}
+	k := &known{
+		local: localAddrs(), ports: map[uint16]bool{}, targets: map[netip.AddrPort]bool{}, hosts: map[string][]netip.Addr{},
+	}
 	for _, address := range l.cfg.Local {
-		for _, at := range resolve(ctx, address) {
+		for _, at := range l.resolve(ctx, k, address) {
 			k.ports[at.Port()] = true
 			k.targets[at] = true // an advertised address may lead here through a router
 		}
 	}
 	for _, address := range peers {
-		for _, at := range resolve(ctx, address) {
+		for _, at := range l.resolve(ctx, k, address) {
 			k.targets[at] = true
 		}
 	}
@@ -96,8 +102,15 @@ func localAddrs() map[netip.Addr]bool {
 	return all
 }
 
-// resolve returns the addresses that a URL or host:port leads to.
-func resolve(ctx context.Context, address string) (all []netip.AddrPort) {
+// lookUp resolves a name by the resolver of this machine.
+func lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
+	defer cancel()
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+// resolve returns the addresses that a URL or host:port leads to. It adds its host to k.
+func (l *Listeners) resolve(ctx context.Context, k *known, address string) (all []netip.AddrPort) {
 	if u, err := url.Parse(address); err == nil && u.Host != "" && strings.Contains(address, "://") {
 		address = u.Host
 	}
@@ -112,12 +125,11 @@ func resolve(ctx context.Context, address string) (all []netip.AddrPort) {
 	if host == "" {
 		host = "0.0.0.0"
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookUp)
-	defer cancel()
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	addrs, err := l.lookUp(ctx, host)
 	if err != nil {
-		return nil
+		addrs = l.known.Load().hosts[host]
 	}
+	k.hosts[host] = addrs
 	for _, addr := range addrs {
 		all = append(all, netip.AddrPortFrom(addr.Unmap(), uint16(number)))
 	}

@@ -3,6 +3,8 @@ package openid_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -144,6 +146,40 @@ func TestAnOutageOfTheProvider(t *testing.T) {
 	advance(clock, 2*time.Hour)
 	if err := ask(); !errors.Is(err, auth.ErrProvider) {
 		t.Errorf("keys of a provider that is away for 25 hours: got %v, want %v", err, auth.ErrProvider)
+	}
+}
+
+// TestRequestsDoNotWaitOneAfterAnother lets two requests ask a provider that takes five seconds to fail. Requests that waited for the
+// same answer must not ask again.
+func TestRequestsDoNotWaitOneAfterAnother(t *testing.T) {
+	var asked, seconds atomic.Int64
+	began := time.Now()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		seconds.Add(5)
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	defer server.Close()
+	o, err := openid.Open(config.OpenID{Issuer: server.URL, ClientID: "rota"}, func() time.Time {
+		return began.Add(time.Duration(seconds.Load()) * time.Second)
+	}, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, _, err := o.Begin(t.Context(), "https://rota.example/"); !errors.Is(err, auth.ErrProvider) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the provider was asked %d times", n)
+	}
+	seconds.Add(3)
+	if _, _, err := o.Begin(t.Context(), "https://rota.example/"); err == nil {
+		t.Error("a provider that fails is used")
+	}
+	if n := asked.Load(); n != 2 {
+		t.Errorf("after a while, the provider was asked %d times in all", n)
 	}
 }
 

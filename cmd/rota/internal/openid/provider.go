@@ -42,7 +42,7 @@ type Provider struct {
 	known   atomic.Pointer[metadata] // nil until the provider has answered
 	trouble atomic.Pointer[Trouble]  // nil: it answered at the last read
 	reading chan struct{}            // holds one token: its holder reads, and owns the next field
-	tried   time.Time                // of the last read
+	tried   time.Time                // the end of the last read
 }
 
 // Trouble says why the provider cannot be used.
@@ -115,7 +115,8 @@ func (p *Provider) Run(ctx context.Context) error {
 // Trouble returns why the provider cannot be used; nil if it answered at the last read.
 func (p *Provider) Trouble() *Trouble { return p.trouble.Load() }
 
-// read reads the addresses and keys, unless somebody has tried within the time least. It keeps the last ones if that fails.
+// read reads the addresses and keys, unless a read has ended within the time least. It keeps the last ones if that fails. So a
+// request that has waited for another one's read does not begin a further read.
 func (p *Provider) read(ctx context.Context, least time.Duration) {
 	select {
 	case <-p.reading:
@@ -127,8 +128,8 @@ func (p *Provider) read(ctx context.Context, least time.Duration) {
 	if !p.tried.IsZero() && now.Sub(p.tried) < least {
 		return
 	}
-	p.tried = now
 	found, err := p.discover(context.WithoutCancel(ctx)) // others wait for the same answer
+	p.tried = p.now()
 	last := p.trouble.Load()
 	switch {
 	case err == nil:

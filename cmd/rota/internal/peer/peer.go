@@ -20,8 +20,8 @@ import (
 )
 
 // Transport returns the scheme and the transport for requests to other processes. They use TLS if this process does. The
-// transport presents this process's certificate, which it reads again for each connection. It trusts the authorities of the
-// system and the authority of client certificates. If TLS is optional, it also reaches processes that have none. The caller
+// transport presents this process's certificate. It trusts the authorities of the system and the authority of client certificates.
+// It reads the files of both again for each connection. If TLS is optional, it also reaches processes that have none. The caller
 // closes its idle connections.
 func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, err error) {
 	transport = &http.Transport{
@@ -32,27 +32,16 @@ func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, er
 	if t.Cert == "" {
 		return "http://", transport, nil
 	}
+	own := NewPair(t.Cert, t.Key)
 	transport.TLSClientConfig = &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-			return &cert, err
-		},
+		MinVersion:           tls.VersionTLS12,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own.Read() },
 	}
 	if t.ClientCA != "" {
-		own, err := os.ReadFile(t.ClientCA)
-		if err != nil {
-			return "", nil, fmt.Errorf("read http.tls.client_ca: %w", err)
+		if _, _, err := authorities(t.ClientCA); err != nil {
+			return "", nil, err
 		}
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		pool.AppendCertsFromPEM(own)
-		cluster := x509.NewCertPool()
-		cluster.AppendCertsFromPEM(own)
-		transport.TLSClientConfig.RootCAs = pool
-		transport.DialTLSContext = dialProcess(transport, cluster)
+		transport.DialTLSContext = dialProcess(transport, t.ClientCA)
 	}
 	if t.Optional {
 		transport.DialTLSContext = orPlain(transport)
@@ -60,19 +49,38 @@ func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, er
 	return "https://", transport, nil
 }
 
+// authorities reads the authorities that sign the certificates of other processes: all that are trusted, and those of the cluster.
+func authorities(file string) (trusted, cluster *x509.CertPool, err error) {
+	own, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read http.tls.client_ca: %w", err)
+	}
+	if trusted, err = x509.SystemCertPool(); err != nil {
+		trusted = x509.NewCertPool()
+	}
+	trusted.AppendCertsFromPEM(own)
+	cluster = x509.NewCertPool()
+	cluster.AppendCertsFromPEM(own)
+	return trusted, cluster, nil
+}
+
 // dialProcess returns a function that connects to another process. The certificate of that process must have the name at which
 // the process is called, or be that of a replica or worker by the authority of the cluster. Pods have addresses that no
-// certificate can list beforehand.
-func dialProcess(t *http.Transport, cluster *x509.CertPool) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// certificate can list beforehand. ca is the file of that authority.
+func dialProcess(t *http.Transport, ca string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, err
+		}
+		trusted, cluster, err := authorities(ca)
 		if err != nil {
 			return nil, err
 		}
 		cfg := t.TLSClientConfig.Clone()
 		cfg.ServerName = host
 		cfg.InsecureSkipVerify = true // VerifyConnection checks the certificate
-		cfg.VerifyConnection = func(s tls.ConnectionState) error { return verify(s.PeerCertificates, host, cfg.RootCAs, cluster) }
+		cfg.VerifyConnection = func(s tls.ConnectionState) error { return verify(s.PeerCertificates, host, trusted, cluster) }
 		return handshake(ctx, t, network, addr, cfg)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -78,5 +79,64 @@ func TestAProcessIsKnownByItsIdentity(t *testing.T) {
 		}
 		transport.CloseIdleConnections()
 		s.Close()
+	}
+}
+
+// A new authority counts for the next connection. Otherwise the replicas would not reach each other after it has signed their
+// certificates.
+func TestAnAuthorityIsReadAgain(t *testing.T) {
+	t.Parallel()
+	now, before, after := time.Now(), t.TempDir(), t.TempDir()
+	for _, dir := range []string{before, after} {
+		authority, err := pki.Init(dir, "prod", now)
+		if err == nil {
+			err = authority.Issue(dir, pki.Request{Name: "q1", Kind: auth.KindReplica, Life: time.Hour}, now)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cert, key, ca := filepath.Join(before, "q1.crt"), filepath.Join(before, "q1.key"), filepath.Join(before, "ca.crt")
+	certificate, err := tls.LoadX509KeyPair(filepath.Join(after, "q1.crt"), filepath.Join(after, "q1.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	scheme, transport, err := Transport(config.ServerTLS{Cert: cert, Key: key, ClientCA: ca})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transport.CloseIdleConnections()
+	ask := func() error {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+s.Listener.Addr().String(), nil)
+		if err != nil {
+			return err
+		}
+		resp, err := transport.RoundTrip(req)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		return err
+	}
+	if ask() == nil {
+		t.Error("a certificate of an unknown authority is accepted")
+	}
+	old, err := os.ReadFile(ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	additional, err := os.ReadFile(filepath.Join(after, "ca.crt"))
+	if err == nil {
+		err = os.WriteFile(ca, append(old, additional...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(); err != nil {
+		t.Errorf("with both authorities in the file: %v", err)
 	}
 }

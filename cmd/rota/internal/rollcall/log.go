@@ -32,6 +32,7 @@ type Log struct {
 const (
 	maxJobEvents = 5000
 	maxChanges   = 1000
+	maxLeft      = 64 // replicas that have left
 )
 
 // NewLog returns an empty Log, which Run fills.
@@ -103,8 +104,11 @@ func (l *Log) see(r *job.Replica) {
 	defer l.mu.Unlock()
 	if r.Leaving.IsZero() {
 		delete(l.left, r.Name)
-	} else {
-		l.left[r.Name] = r
+		return
+	}
+	if l.left[r.Name] = r; len(l.left) > maxLeft {
+		first := slices.MinFunc(slices.Collect(maps.Values(l.left)), func(a, b *job.Replica) int { return a.Leaving.Compare(b.Leaving) })
+		delete(l.left, first.Name)
 	}
 }
 

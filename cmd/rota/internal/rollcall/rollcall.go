@@ -55,6 +55,7 @@ type peer struct {
 	answered time.Time // zero: never
 	refused  int       // calls in a row
 	leaving  time.Time // when it said that it stops; zero: it does not
+	gone     bool      // it has been absent for so long that it is not called any more, until it is present in the store again
 }
 
 // New returns Calls without any observation.
@@ -135,7 +136,7 @@ func (c *Calls) meet() {
 			p = new(peer)
 			c.peers[r.Name] = p
 		}
-		p.addr, p.leaving = r.Addr, r.Leaving
+		p.addr, p.leaving, p.gone = r.Addr, r.Leaving, p.gone && !r.Leaving.IsZero()
 	}
 }
 
@@ -144,7 +145,9 @@ func (c *Calls) addresses() map[string]string {
 	defer c.mu.Unlock()
 	list := make(map[string]string)
 	for name, p := range c.peers {
-		list[name] = p.addr
+		if !p.gone {
+			list[name] = p.addr
+		}
 	}
 	return list
 }
@@ -194,7 +197,7 @@ func (c *Calls) Died(addr string, at time.Time) {
 	c.mu.Lock()
 	var list []job.Outage
 	for name, p := range c.peers {
-		if p.addr == addr && p.leaving.IsZero() && c.open(name) == nil {
+		if p.addr == addr && p.leaving.IsZero() && !p.gone && c.open(name) == nil {
 			c.begin(job.Outage{Node: name, From: job.Later(at.Round(0).UTC(), p.answered), Cause: job.OutageDead})
 			list = slices.Clone(c.outages)
 		}
@@ -236,8 +239,19 @@ func (c *Calls) begin(o job.Outage) {
 	}
 	c.outages = append(c.outages, o)
 	if len(c.outages) > kept {
-		c.outages = slices.Delete(c.outages, 0, 1)
+		c.drop()
 	}
+}
+
+// drop removes the oldest outage that has ended. If none has, it removes the oldest one of a replica, which is not called any more:
+// names of replicas may never return.
+func (c *Calls) drop() {
+	i := slices.IndexFunc(c.outages, func(o job.Outage) bool { return !o.Until.IsZero() })
+	if i < 0 {
+		i = slices.IndexFunc(c.outages, func(o job.Outage) bool { return o.Node != "" })
+		c.peers[c.outages[i].Node].gone = true
+	}
+	c.outages = slices.Delete(c.outages, i, i+1)
 }
 
 func (c *Calls) end(name string, at time.Time) {
@@ -278,7 +292,7 @@ func (c *Calls) Answering() map[string]bool {
 	defer c.mu.Unlock()
 	list := map[string]bool{c.cfg.Name: true}
 	for name, p := range c.peers {
-		if !p.answered.IsZero() && c.open(name) == nil {
+		if !p.answered.IsZero() && !p.gone && c.open(name) == nil {
 			list[name] = true
 		}
 	}

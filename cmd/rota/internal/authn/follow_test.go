@@ -1,0 +1,99 @@
+package authn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+// follow opens an auth.file with the role viewer for alice, and follows it for the time of the test.
+func follow(t *testing.T, log hclog.Logger) (a *Authenticator, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "auth.yaml")
+	if err := os.WriteFile(path, []byte("bindings: [{principal: alice, role: viewer}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(path, time.Now, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, path
+}
+
+// run follows the file until the test ends.
+func (a *Authenticator) run(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }() // the cleanup waits for it
+	t.Cleanup(func() { stop(); <-done })
+}
+
+// role returns the role of alice.
+func (a *Authenticator) role() auth.Role { return a.known.Load().File.Bindings[0].Role }
+
+// TestAFileThatCouldNotBeReadIsReadAgain lets reads fail without a change of the file, as before a chown or while the process has no
+// file descriptors.
+func TestAFileThatCouldNotBeReadIsReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		a, path := follow(t, hclog.New(&hclog.LoggerOptions{Output: &lines}))
+		var fails atomic.Bool
+		a.load = func(path string) (auth.File, error) {
+			if fails.Load() {
+				return auth.File{}, config.Errors{{File: path, Msg: "may not be read", Unread: true}}
+			}
+			return load(path)
+		}
+		fails.Store(true)
+		if err := os.WriteFile(path, []byte("bindings: [{principal: alice, role: admin}]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a.run(t)
+		<-time.After(10 * poll)
+		synctest.Wait()
+		if a.Mistake() == nil || a.role() != "viewer" {
+			t.Errorf("while the file cannot be read: mistake %v, role %s", a.Mistake(), a.role())
+		}
+		fails.Store(false)
+		<-time.After(2 * poll)
+		synctest.Wait()
+		if a.Mistake() != nil || a.role() != "admin" {
+			t.Errorf("after that: mistake %v, role %s", a.Mistake(), a.role())
+		}
+		if n := strings.Count(lines.String(), "auth.file has mistakes"); n != 1 {
+			t.Errorf("the same failure was logged %d times", n)
+		}
+	})
+}
+
+// TestAFileWithTheSameTimeIsNoticed replaces the file by another one of the same size and time, as with Nix or OSTree.
+func TestAFileWithTheSameTimeIsNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, path := follow(t, hclog.NewNullLogger())
+		info, err := os.Stat(path)
+		err = errors.Join(err,
+			os.WriteFile(path+".new", []byte("bindings: [{principal: alice, role: admin }]\n"), 0o600),
+			os.Chtimes(path+".new", info.ModTime(), info.ModTime()), os.Rename(path+".new", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.run(t)
+		<-time.After(2 * poll)
+		synctest.Wait()
+		if a.role() != "admin" {
+			t.Errorf("got the role %s of the file that was replaced", a.role())
+		}
+	})
+}

@@ -1,0 +1,39 @@
+package listeners
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+)
+
+// TestANameKeepsItsAddressesWhileTheNameServerIsDown resolves the name of an etcd, and then fails to resolve it. Jobs must not reach
+// that etcd meanwhile.
+func TestANameKeepsItsAddressesWhileTheNameServerIsDown(t *testing.T) {
+	l := New(Config{})
+	names := map[string]string{"etcd-1": "192.0.2.5"}
+	l.lookUp = func(_ context.Context, host string) ([]netip.Addr, error) {
+		if at, ok := names[host]; ok {
+			return []netip.Addr{netip.MustParseAddr(at)}, nil
+		}
+		return nil, errors.New("server misbehaving")
+	}
+	look := func() { l.look(t.Context(), []string{"https://etcd-1:2379"}) }
+	at := func(text string) bool { return l.At(netip.MustParseAddrPort(text)) }
+	look()
+	delete(names, "etcd-1")
+	for range 3 {
+		look()
+	}
+	if !at("192.0.2.5:2379") {
+		t.Error("the etcd is not known any more")
+	}
+	names["etcd-1"] = "192.0.2.6"
+	look()
+	if at("192.0.2.5:2379") || !at("192.0.2.6:2379") {
+		t.Error("the new address did not replace the old one")
+	}
+	if l.look(t.Context(), nil); len(l.known.Load().hosts) > 0 {
+		t.Error("a name that is in use no more is kept")
+	}
+}

@@ -1,0 +1,61 @@
+package peer
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+// TestHalfAReplacementKeepsTheLastPair replaces the files of a certificate one after the other. In between, and after the loss of a
+// file, the process must still serve.
+func TestHalfAReplacementKeepsTheLastPair(t *testing.T) {
+	t.Parallel()
+	dir, now := t.TempDir(), time.Now()
+	authority, err := pki.Init(dir, "prod", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"q1", "q2"} {
+		if err := authority.Issue(dir, pki.Request{Name: name, Kind: auth.KindReplica, Life: time.Hour}, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cert, key := filepath.Join(dir, "q1.crt"), filepath.Join(dir, "q1.key")
+	p := NewPair(cert, key)
+	name := func() string {
+		c, err := p.Read()
+		if err != nil {
+			return err.Error()
+		}
+		return c.Leaf.URIs[0].Path
+	}
+	replace := func(old, by string) {
+		t.Helper()
+		if err := os.Rename(filepath.Join(dir, by), old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := name()
+	replace(key, "q2.key")
+	if got := name(); got != first {
+		t.Errorf("between the two: got %s, want %s", got, first)
+	}
+	replace(cert, "q2.crt")
+	second := name()
+	if second == first {
+		t.Errorf("after both: got %s", second)
+	}
+	if err := os.Remove(cert); err != nil {
+		t.Fatal(err)
+	}
+	if got := name(); got != second {
+		t.Errorf("without a file: got %s, want %s", got, second)
+	}
+	if _, err := NewPair(cert, key).Read(); err == nil {
+		t.Error("a process starts without a certificate")
+	}
+}

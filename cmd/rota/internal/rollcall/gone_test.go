@@ -1,0 +1,111 @@
+package rollcall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// scale is a cluster in which the replica beside q1 is replaced again and again by one of another name, as by an autoscaler.
+type scale struct {
+	mu        sync.Mutex
+	present   string         // guarded by mu
+	left      []*job.Replica // guarded by mu
+	asked     map[string]int // guarded by mu: the calls of each replica
+	published int            // guarded by mu
+}
+
+func (s *scale) ask(_ context.Context, name, _ string) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[name]++
+	if name != s.present {
+		return silent()
+	}
+	return 7, nil
+}
+
+func (s *scale) replicas() []*job.Replica {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append(slices.Clip(s.left), &job.Replica{Name: s.present, Addr: s.present + ":1"})
+}
+
+func (s *scale) publish([]job.Outage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.published++
+}
+
+// replace replaces the replica by the one called name. The old one leaves, or is lost.
+func (s *scale) replace(name string, leaves bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if leaves {
+		s.left = append(s.left, &job.Replica{Name: s.present, Addr: s.present + ":1", Leaving: time.Now()})
+	}
+	s.present, s.asked, s.published = name, map[string]int{}, 0
+}
+
+func TestReplicasThatNeverReturnAreNotCalledForEver(t *testing.T) {
+	for how, leaves := range map[string]bool{"lost": false, "stopped": true} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &scale{present: "old", asked: map[string]int{}}
+				c := New(Config{
+					Name: "q1", Now: time.Now, Term: func() int64 { return 0 }, Ask: s.ask, Publish: s.publish, Replicas: s.replicas,
+				})
+				run := func(d time.Duration) {
+					ctx, cancel := context.WithTimeout(t.Context(), d)
+					defer cancel()
+					_ = c.Run(ctx)
+				}
+				for i := range 3 * kept {
+					run(time.Minute)
+					s.replace(fmt.Sprintf("new-%d", i), leaves)
+				}
+				run(time.Minute)
+				s.replace("last", leaves)
+				run(time.Minute)
+				if got := c.Answering(); len(got) != 2 || !got["last"] {
+					t.Errorf("answering: got %v, want q1 and last", got)
+				}
+				if len(s.asked) > kept+2 {
+					t.Errorf("%d replicas are called", len(s.asked))
+				}
+				if s.published > 2 {
+					t.Errorf("outages were published %d times in a minute in which one replica was replaced", s.published)
+				}
+				s.replace("old", leaves)
+				run(time.Minute)
+				if got := c.Answering(); !got["old"] {
+					t.Errorf("after the return of the first one: got %v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestTheLogForgetsReplicasThatLeftLongAgo(t *testing.T) {
+	t.Parallel()
+	l, began := NewLog(nil, nil), time.Now()
+	const all = 3 * maxLeft
+	for i := range all {
+		l.see(&job.Replica{Name: fmt.Sprintf("q%d", i), Leaving: began.Add(time.Duration(i) * time.Minute)})
+	}
+	left := l.Left()
+	if len(left) != maxLeft {
+		t.Errorf("%d replicas are kept, want %d", len(left), maxLeft)
+	}
+	for _, r := range left {
+		if r.Leaving.Before(began.Add((all - maxLeft) * time.Minute)) {
+			t.Errorf("%s is kept, and later ones are forgotten", r.Name)
+		}
+	}
+}
