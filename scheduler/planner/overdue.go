@@ -28,7 +28,8 @@ func (p *Planner) stopOverdue(j *jobState, now time.Time) *job.Decision {
 }
 
 func (p *Planner) stopOverdueRun(j *jobState, r *liveRun, now time.Time) *job.Decision {
-	switch overdue := r.deadline().Add(p.cfg.StopMargin); {
+	// A clock that is wrong at the start of a term, such as after a boot, is usually set within the margin.
+	switch overdue := job.Later(r.deadline(), p.leadSince).Add(p.cfg.StopMargin); {
 	case r.Reason == reasonOverdue: // an earlier leader may have asked the worker, but r.since is by this leader's clock
 		if at := r.since.Add(p.cfg.StopPatience); now.Before(at) {
 			p.wakeAt(j, at)
@@ -63,11 +64,12 @@ func (p *Planner) stopOverdueRun(j *jobState, r *liveRun, now time.Time) *job.De
 }
 
 // deadline returns when r, which runs, should have ended. The claim says which timeout its worker uses; the definition may
-// have changed since.
+// have changed since. If the planner did not see the start, it takes the later time that may be right: without room in etcd, an
+// attempt begins long after it was armed.
 func (r *liveRun) deadline() time.Time {
 	bound := r.Bound.Std()
 	if bound <= 0 { // a record of an earlier build
 		bound = (job.DefaultTimeout + job.DefaultKillGrace).Std()
 	}
-	return r.started.Add(bound)
+	return job.Later(r.started, r.claimed).Add(bound)
 }
