@@ -22,8 +22,8 @@ type hookMove struct {
 	jobs []string // their names
 }
 
-// delivered returns the run that an earlier delivery with this key has made of another job. Deliveries of a hook that has moved to j
-// may have been sent first while that job had it.
+// delivered returns the run that an earlier delivery with this key has made of another job. The hook may have moved from that job to
+// j since.
 func (b *Backend) delivered(ctx context.Context, hook, key string, j *job.Job) (job.Run, bool) {
 	for _, other := range b.startedBy(hook, j) {
 		if there, ok := b.earlier(ctx, &job.Run{Job: other, ID: runID(key, time.Time{}), Key: key}); ok {
