@@ -178,7 +178,8 @@ func waitsFor(f Facts) string {
 	if f.Leader == "" {
 		return "no replica leads"
 	}
-	active := slices.DeleteFunc(slices.Clone(f.Active), func(r *job.Run) bool { return r.Kind == job.KindBackfill }) // slots pass these
+	backfilled := func(r *job.Run) bool { return r.Kind == job.KindBackfill } // no slot waits for these
+	active := slices.DeleteFunc(slices.Clone(f.Active), backfilled)
 	for _, r := range active {
 		if r.State == job.Running || r.Attempt > 0 {
 			return fmt.Sprintf("it waits for run %s, which is %s%s", r.Name(), r.State, because(r.Reason))

@@ -22,8 +22,8 @@ type hookMove struct {
 	jobs []string // their names
 }
 
-// delivered returns the run that an earlier delivery with this key has made of another job. The hook may have moved from that job to
-// j since.
+// delivered returns the run that an earlier delivery with this key has made of another job. Since then, the hook may have moved
+// from that job to j.
 func (b *Backend) delivered(ctx context.Context, hook, key string, j *job.Job) (job.Run, bool) {
 	for _, other := range b.startedBy(hook, j) {
 		if there, ok := b.earlier(ctx, &job.Run{Job: other, ID: runID(key, time.Time{}), Key: key}); ok {
