@@ -21,7 +21,6 @@ func (p *Planner) ClockSet(by time.Duration, now time.Time) {
 			adapt(&r.since)
 			adapt(&r.first)
 			adapt(&r.started)
-			adapt(&r.claimed)
 		}
 	}
 	for name, at := range p.turned {

@@ -64,12 +64,11 @@ func (p *Planner) stopOverdueRun(j *jobState, r *liveRun, now time.Time) *job.De
 }
 
 // deadline returns when r, which runs, should have ended. The claim says which timeout its worker uses; the definition may
-// have changed since. If the planner did not see the start, it takes the later time that may be right: without room in etcd, an
-// attempt begins long after it was armed.
+// have changed since.
 func (r *liveRun) deadline() time.Time {
 	bound := r.Bound.Std()
 	if bound <= 0 { // a record of an earlier build
 		bound = (job.DefaultTimeout + job.DefaultKillGrace).Std()
 	}
-	return job.Later(r.started, r.claimed).Add(bound)
+	return r.started.Add(bound)
 }

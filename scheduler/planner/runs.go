@@ -28,7 +28,6 @@ type liveRun struct {
 	first   time.Time // when the first attempt started, zero if none has
 	number  int       // the latest attempt that has started
 	started time.Time // when it started
-	claimed time.Time // when it started as its record says, if the planner did not see that; zero if it did
 	inEarly bool      // it is in Planner.early
 
 	returned []string // workers that gave the present attempt back unstarted, the latest last
@@ -42,14 +41,14 @@ const clockSlack = time.Second
 func newLiveRun(was *liveRun, r *job.Run, now time.Time) *liveRun {
 	l := &liveRun{Run: r, since: now}
 	if was != nil {
-		l.first, l.started, l.claimed, l.number = was.first, was.started, was.claimed, was.number
+		l.first, l.started, l.number = was.first, was.started, was.number
 	}
 	last, before := len(r.Attempts)-1, l.number
 	switch {
 	case r.State == job.Running && r.Attempt > l.number:
-		l.number, l.started, l.claimed = r.Attempt, r.Began(), job.Earlier(r.Started, now)
+		l.number, l.started = r.Attempt, r.Began()
 		if was != nil { // the planner saw the run before its start, so it can check the worker's time
-			l.started, l.claimed = r.Started, time.Time{}
+			l.started = r.Started
 			if r.Started.Before(startsAt(r).Add(-clockSlack)) {
 				l.started = now
 			}
