@@ -100,6 +100,7 @@ func TestSubmit(t *testing.T) {
 	}{
 		{"an unknown job", "/v1/jobs/bakup/runs", `{}`, 404, "did you mean"},
 		{"in and at", "/v1/jobs/backup/runs", `{"in":"1h","at":"2030-01-01T00:00:00Z"}`, 422, "either in or at"},
+		{"an at that no record can hold", "/v1/jobs/backup/runs", `{"at":"9999-12-31T23:59:59-01:00"}`, 422, "body.at"},
 		{"a bad in", "/v1/jobs/backup/runs", `{"in":"soon"}`, 422, "body.in"},
 		{"a negative in", "/v1/jobs/backup/runs", `{"in":"-1h"}`, 422, "body.in"},
 		{"an unknown field", "/v1/jobs/backup/runs", `{"paylod":1}`, 422, `did you mean \"payload\"?`},

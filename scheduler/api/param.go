@@ -111,6 +111,8 @@ func due(in string, at *time.Time, now time.Time) (time.Time, error) {
 	switch {
 	case in != "" && at != nil:
 		return time.Time{}, invalid("body.in", "give either in or at")
+	case at != nil && at.UTC().Year() > 9999:
+		return time.Time{}, invalid("body.at", "lies behind the year 9999 in UTC")
 	case at != nil:
 		return at.UTC(), nil
 	case in == "":

@@ -178,13 +178,15 @@ func waitsFor(f Facts) string {
 	if f.Leader == "" {
 		return "no replica leads"
 	}
-	for _, r := range f.Active {
+	backfilled := func(r *job.Run) bool { return r.Kind == job.KindBackfill } // no slot waits for these
+	active := slices.DeleteFunc(slices.Clone(f.Active), backfilled)
+	for _, r := range active {
 		if r.State == job.Running || r.Attempt > 0 {
 			return fmt.Sprintf("it waits for run %s, which is %s%s", r.Name(), r.State, because(r.Reason))
 		}
 	}
-	if len(f.Active) > 0 {
-		r := f.Active[0]
+	if len(active) > 0 {
+		r := active[0]
 		return fmt.Sprintf("it waits behind run %s, which is %s%s", r.Name(), r.State, because(r.Reason))
 	}
 	return fmt.Sprintf("leader %s has not reached it", f.Leader)

@@ -265,6 +265,10 @@ func TestExplain(t *testing.T) {
 			f.Active = []*job.Run{{Job: "backup", ID: "m1", State: job.Pending, Reason: "no worker has room"}}
 		}), "02:30:00", "waits",
 			"It has been due since 2026-11-21T02:30:00Z and is not decided yet: it waits behind run backup/m1, which is pending: no worker has room."},
+		{"due, and only a backfilled run is active", with(usual, func(f *explain.Facts) {
+			f.Leader, f.Now = "q1", at("02:30:01")
+			f.Active = []*job.Run{{Job: "backup", ID: "b", Kind: job.KindBackfill, State: job.Running, Attempt: 1}}
+		}), "02:30:00", "waits", "It has been due since 2026-11-21T02:30:00Z and is not decided yet: leader q1 has not reached it."},
 		{"not a slot", usual, "02:31:00", "not a slot", `
 			2026-11-21T02:31:00Z is not a slot of the job (zone UTC).
 			The next slot after it is 2026-11-22T02:30:00Z.

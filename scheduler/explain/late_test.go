@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/explain"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -45,6 +46,27 @@ func TestTheRunInTheWayIsFound(t *testing.T) {
 		change(&f)
 		if got := explain.Explain(f, at("02:30:00")); got.Late != want || got.Behind != "backup/a" {
 			t.Errorf("%s: got %q, %q, want %q", name, got.Late, got.Behind, want)
+		}
+	}
+}
+
+// A retry has the slot of its run, and a delayed run has the time of its submission. Both may begin long after a later slot.
+func TestARunThatBeganLaterWasNotInTheWay(t *testing.T) {
+	for name, change := range map[string]func(b, late *job.Run){
+		"a retry, which has ended": func(b, _ *job.Run) { b.Kind, b.RetryOf, b.Finished = job.KindRetry, "backup/x", at("03:10:00") },
+		"a retry, which waits": func(b, _ *job.Run) {
+			b.Kind, b.RetryOf, b.State, b.Finished = job.KindRetry, "backup/x", job.Pending, time.Time{}
+		},
+		"a delayed run, behind a long run": func(b, late *job.Run) {
+			b.Kind, b.Finished = job.KindDelayed, at("03:10:00")
+			late.Attempts = []job.Attempt{{Number: 1, Started: at("02:40:00"), Finished: at("04:00:00"), State: job.Succeeded}}
+			late.Armed, late.Finished = at("02:40:00"), at("04:00:00")
+		},
+	} {
+		f := with(backup(nil), late("02:29:59"))
+		change(f.Before[0], f.Run)
+		if got := explain.Explain(f, at("02:30:00")); got.Late != "no leader could dispatch it in time" || got.Behind != "" {
+			t.Errorf("%s: got %q, %q", name, got.Late, got.Behind)
 		}
 	}
 }

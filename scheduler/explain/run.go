@@ -86,9 +86,11 @@ func lateBecause(f Facts, r *job.Run) (why, behind string) {
 	if f.When != nil {
 		due = due.Add(f.When.Offset())
 	}
+	began := beganBy(r)
 	for _, b := range f.Before {
 		switch {
 		case b.State == job.Skipped || b.Kind == job.KindBackfill:
+		case !began.IsZero() && (b.Finished.IsZero() || b.Ended().After(began.Add(clockSlack))): // such as a retry
 		case b.Finished.IsZero():
 			return fmt.Sprintf("it waited behind run %s, which has not ended", b.Name()), b.Name()
 		case b.Ended().After(due):
@@ -99,6 +101,23 @@ func lateBecause(f Facts, r *job.Run) (why, behind string) {
 		return nobody, ""
 	}
 	return nobody + ", or it waited behind a late run", ""
+}
+
+// clockSlack is how far the times of two runs may be wrong, compared with each other.
+const clockSlack = 2 * time.Second
+
+// beganBy returns when r began at the latest, by the leaders' clocks; zero if it has not begun.
+func beganBy(r *job.Run) time.Time {
+	switch {
+	case len(r.Attempts) > 0:
+		began, _ := r.Span(0)
+		return began
+	case r.State == job.Running:
+		return r.Began()
+	case r.State.Terminal():
+		return r.Ended()
+	}
+	return time.Time{}
 }
 
 // lateBy returns how late the last attempt started after its due time, by the leaders' clocks. It returns zero if that attempt

@@ -35,7 +35,7 @@ func (d *Delayed) pack(r *Run) bool {
 	if r.Reason != ReasonNotYet || r.Late || r.Worker != "" || r.Session != "" || r.Token != 0 || !r.Armed.IsZero() || r.Ahead ||
 		r.Limits != nil || !r.Started.IsZero() || r.Bound != 0 || !r.Finished.IsZero() || r.LostMore != 0 ||
 		r.Exit != nil || r.Output != "" || r.Outputs != nil || r.SlotSkipped || r.Params != nil || r.Defaulted != nil || r.Copied ||
-		r.Spec != nil || r.RetryOf != "" {
+		r.Followed || r.Spec != nil || r.RetryOf != "" {
 		return false
 	}
 	d.slot, d.due = r.Slot.UnixNano(), r.Due.UnixNano()

@@ -54,6 +54,7 @@ func (r *Run) AppendJSON(b []byte) (out []byte, ok bool) {
 	w.optional(`,"output":`, r.Output)
 	w.parents(r.After)
 	w.flag(`,"slot_skipped":`, r.SlotSkipped)
+	w.flag(`,"followed":`, r.Followed)
 	w.optional(`,"key":`, r.Key)
 	w.optional(`,"retry_of":`, r.RetryOf)
 	w.optional(`,"by":`, r.By)

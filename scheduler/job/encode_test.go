@@ -83,6 +83,7 @@ var (
 		}
 		if rapid.Bool().Draw(t, "step") {
 			r.After, r.SlotSkipped = rapid.SliceOfN(followed, 1, 3).Draw(t, "after"), rapid.Bool().Draw(t, "slot skipped")
+			r.Followed = rapid.Bool().Draw(t, "followed")
 		}
 		switch rapid.IntRange(0, 20).Draw(t, "rare") {
 		case 0:

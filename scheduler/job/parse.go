@@ -35,6 +35,7 @@ func (s *scanner) run(r *Run) {
 	r.Output = s.string(`,"output":`)
 	r.After = s.parents()
 	r.SlotSkipped = s.next(`,"slot_skipped":true`)
+	r.Followed = s.next(`,"followed":true`)
 	s.text(`,"key":`, &r.Key)
 	s.text(`,"retry_of":`, &r.RetryOf)
 	s.text(`,"by":`, &r.By)

@@ -39,6 +39,8 @@ type Run struct {
 	After   []Parent          `json:"after,omitempty"`   // the runs that it follows; nil: none
 	// A step that was skipped because a job without parents skipped the slot.
 	SlotSkipped bool `json:"slot_skipped,omitempty"`
+	// Steps begin when it has ended, so its attempt ends with the session of its worker. Set when the run is armed.
+	Followed bool `json:"followed,omitempty"`
 
 	Approval *Approval       `json:"approval,omitempty"` // nil: it needs none, or nobody has been asked yet
 	Cancel   *Cancel         `json:"cancel,omitempty"`   // a request to end it; nil: none

@@ -129,7 +129,7 @@ func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 		p.waitForRoom(j, spec, &r, now)
 		return nil
 	}
-	return j.assignTo(w, r, now)
+	return p.assignTo(j, w, r, now)
 }
 
 // mayAssign reports whether the record of r, the definition of its job and the pauses allow an assignment.
@@ -181,7 +181,7 @@ func (p *Planner) isFirst(j *jobState, r *job.Run) bool {
 
 // assignTo assigns r to w under the present definition. A due run no longer counts as armed ahead. nil means that r cannot
 // be assigned.
-func (j *jobState) assignTo(w *job.Worker, r job.Run, now time.Time) *job.Run {
+func (p *Planner) assignTo(j *jobState, w *job.Worker, r job.Run, now time.Time) *job.Run {
 	next, err := r.Assign(w)
 	if err != nil {
 		return nil
@@ -190,6 +190,7 @@ func (j *jobState) assignTo(w *job.Worker, r job.Run, now time.Time) *job.Run {
 		next.Generation = j.def.Generation
 	}
 	next.Ahead = next.Ahead && next.Due.After(now)
+	next.Followed = p.isFollowed(j, &next)
 	next.Limits = nil
 	if spec := j.spec(&next); spec != nil {
 		next.Limits = spec.Limits

@@ -94,7 +94,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		if _, tried := full[key]; !tried {
 			w, accepted := p.choose(j, spec, r.Run, now)
 			if w != nil {
-				if next := j.assignTo(w, *r.Run, now); next != nil {
+				if next := p.assignTo(j, w, *r.Run, now); next != nil {
 					return &job.Decision{Run: next, JobRev: j.rev(r.Run)}
 				}
 				continue

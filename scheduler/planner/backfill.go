@@ -82,7 +82,7 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	if why != "" {
 		return p.holdBackfill(j, b, why, now)
 	}
-	armed := j.assignTo(w, r, now)
+	armed := p.assignTo(j, w, r, now)
 	if armed == nil {
 		return nil
 	}

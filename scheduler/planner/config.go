@@ -20,7 +20,8 @@ type Config struct {
 	// the leader takes the run back. Zero means DefaultClaimTimeout.
 	ClaimTimeout time.Duration
 	// StopMargin is how long after its timeout and kill grace an attempt may still run before its worker is asked to stop
-	// it. It covers a slow worker clock and a claim that the planner saw late. Zero means DefaultStopMargin.
+	// it, counted from the start of the term at the earliest. It covers a slow worker clock, a claim that the planner saw late,
+	// and a leader whose clock is set soon after its start. Zero means DefaultStopMargin.
 	StopMargin time.Duration
 	// StopPatience is how long after that request the attempt is given up. Zero means DefaultStopPatience.
 	StopPatience time.Duration

@@ -103,7 +103,7 @@ func (p *Planner) reassign(j *jobState, r job.Run, now time.Time) *job.Decision 
 		bound && !now.Before(until) || isBlocked(&liveRun{Run: &r}, slices.Collect(j.live.haveBegun), spec)
 	if !stays && p.mayAssign(j, &r) && p.throttleReason(j, &r, spec, now, false) == "" {
 		if w, _ := p.choose(j, spec, &r, now); w != nil {
-			if armed := j.assignTo(w, r, now); armed != nil {
+			if armed := p.assignTo(j, w, r, now); armed != nil {
 				return &job.Decision{Run: armed, JobRev: j.rev(&r)}
 			}
 		}

@@ -174,7 +174,7 @@ func (p *Planner) dispatch(j *jobState, s slot, now time.Time) *job.Decision {
 	w, accepted := p.choose(j, spec, &r, now)
 	if w == nil {
 		r.Reason = p.noWorkerReason(spec, &r, accepted)
-	} else if armed := j.assignTo(w, r, now); armed != nil {
+	} else if armed := p.assignTo(j, w, r, now); armed != nil {
 		return p.createRun(j, s, armed)
 	}
 	return p.createPending(j, s, r)

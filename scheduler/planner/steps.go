@@ -102,6 +102,11 @@ func (p *Planner) wakeJoins(j *jobState) {
 	}
 }
 
+// isFollowed reports whether steps wait for the end of the run r of j.
+func (p *Planner) isFollowed(j *jobState, r *job.Run) bool {
+	return len(p.steps.children[j.name]) > 0 || len(p.steps.needed[r.Name()]) > 0
+}
+
 // setBad records whether the record of a run is unreadable.
 func (s *steps) setBad(run string, bad bool) {
 	switch {

@@ -169,7 +169,7 @@ func (p *Planner) placeStep(j *jobState, r *job.Run, now time.Time) (skip string
 		w, accepted := p.choose(j, spec, r, now)
 		if w == nil {
 			r.Reason = p.noWorkerReason(spec, r, accepted)
-		} else if armed := j.assignTo(w, *r, now); armed != nil {
+		} else if armed := p.assignTo(j, w, *r, now); armed != nil {
 			*r = *armed
 		}
 	}

@@ -55,9 +55,11 @@ func (a *attempt) hurryUp() {
 }
 
 // outlivesSession reports whether the attempt continues after its session. It may do so if no worker repeats it and no other
-// run waits for its end. The leader gives the limits of a lost attempt to other runs.
+// run waits for its end. After a lost attempt, the leader begins the steps behind the run and the next run of a backfill, and gives
+// the limits to other runs.
 func (a *attempt) outlivesSession() bool {
-	return a.spec.Delivery == job.AtMostOnce && a.spec.Overlap == job.OverlapAllow && len(a.run.Limits) == 0
+	awaited := len(a.run.Limits) > 0 || a.run.Followed || a.run.Kind == job.KindBackfill
+	return a.spec.Delivery == job.AtMostOnce && a.spec.Overlap == job.OverlapAllow && !awaited
 }
 
 // kill ends the attempt because its session is over. Worker.mu is held.

@@ -69,14 +69,18 @@ func TestSessionLoss(t *testing.T) {
 	})
 
 	for _, c := range []struct {
-		name    string
-		overlap job.Overlap
-		limits  []string
-		want    job.State
+		name     string
+		overlap  job.Overlap
+		limits   []string
+		followed bool
+		kind     job.RunKind
+		want     job.State
 	}{
-		{"lets an at_most_once attempt go on if its job may overlap", job.OverlapAllow, nil, job.Succeeded},
-		{"kills an at_most_once attempt if its job may not overlap", job.OverlapSkip, nil, job.Lost},
-		{"kills an at_most_once attempt if it holds a limit", job.OverlapAllow, []string{"database"}, job.Lost},
+		{"lets an at_most_once attempt go on if its job may overlap", job.OverlapAllow, nil, false, job.KindManual, job.Succeeded},
+		{"kills an at_most_once attempt if its job may not overlap", job.OverlapSkip, nil, false, job.KindManual, job.Lost},
+		{"kills an at_most_once attempt if it holds a limit", job.OverlapAllow, []string{"database"}, false, job.KindManual, job.Lost},
+		{"kills an at_most_once attempt if steps wait for its end", job.OverlapAllow, nil, true, job.KindManual, job.Lost},
+		{"kills an at_most_once attempt if a backfill waits for its end", job.OverlapAllow, nil, false, job.KindBackfill, job.Lost},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -84,7 +88,10 @@ func TestSessionLoss(t *testing.T) {
 				r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce, Overlap: c.overlap})
 				r.start()
 				name := r.store.pending("backup", "a", time.Now())
-				r.store.change(name, "", func(run job.Run) (job.Run, error) { run.Limits = c.limits; return run, nil })
+				r.store.change(name, "", func(run job.Run) (job.Run, error) {
+					run.Limits, run.Followed, run.Kind = c.limits, c.followed, c.kind
+					return run, nil
+				})
 				r.give(name)
 				after(time.Second)
 				close(r.session().done)

@@ -56,7 +56,7 @@ func (a admitter) Submit(ctx context.Context, r job.Run, behind ...job.Run) (job
 		return r, err
 	}
 	earlier, ok := a.b.mirror.Run(r.Name())
-	if ok {
+	if ok && !earlier.State.Terminal() { // the mirror keeps no payload of a run that has ended
 		return *earlier, job.ErrConflict
 	}
 	switch there, readErr := a.b.store.Run(ctx, r.Job, r.ID); {

@@ -202,12 +202,19 @@ func (b *Backend) StopBackfill(ctx context.Context, name, by string) (api.Backfi
 	if err := b.up(); err != nil {
 		return api.BackfillView{}, err
 	}
+	var began time.Time // of the backfill that the client means
 	o, err := store.Edit(ctx,
 		func(ctx context.Context) (job.Backfill, error) {
 			o, err := b.store.Backfill(ctx, name)
 			return o, storeError(err)
 		},
 		func(o job.Backfill) (job.Backfill, bool, error) {
+			if began.IsZero() {
+				began = o.Created
+			}
+			if !o.Created.Equal(began) {
+				return o, false, refusal("the backfill of job %s has ended, and another one was ordered meanwhile", name)
+			}
 			now, err := b.now(ctx)
 			if err != nil || o.State != job.BackfillRunning {
 				return o, false, err

@@ -31,10 +31,11 @@ func (b *Backend) Deliver(ctx context.Context, d api.Delivery) (v api.RunView, c
 	if err := b.up(); err != nil {
 		return api.RunView{}, false, err
 	}
-	name, hook, err := b.hook(ctx, d.Hook)
+	j, err := b.jobOfHook(ctx, d.Hook)
 	if err != nil {
 		return api.RunView{}, false, err
 	}
+	hook := j.Spec.Hooks[d.Hook]
 	secret, err := b.cfg.Secret(hook.Secret)
 	if err != nil {
 		return api.RunView{}, false, &api.SecretError{Hook: d.Hook, Cause: err}
@@ -47,10 +48,13 @@ func (b *Backend) Deliver(ctx context.Context, d api.Delivery) (v api.RunView, c
 		return api.RunView{}, false, err
 	}
 	s := api.Submission{
-		Job: name, Kind: job.KindManual, Asked: d.At, Due: d.At, Key: job.HookPrincipal(d.Hook) + "/" + id, By: d.By, Hook: d.Hook,
+		Job: j.Name, Kind: job.KindManual, Asked: d.At, Due: d.At, Key: deliveryKey(d.Hook, id), By: d.By, Hook: d.Hook,
+	}
+	if there, ok := b.delivered(ctx, d.Hook, s.Key, j); ok { // the hook has moved since
+		return api.NewRunView(there), false, nil
 	}
 	if s.Params, err = webhook.Params(hook.Param, id, d.Body); err != nil {
-		if there, ok := b.earlier(ctx, &job.Run{Job: name, ID: runID(s.Key, d.At), Key: s.Key}); ok { // the hook has changed since
+		if there, ok := b.earlier(ctx, &job.Run{Job: j.Name, ID: runID(s.Key, d.At), Key: s.Key}); ok { // the hook has changed since
 			return api.NewRunView(there), false, nil
 		}
 		return api.RunView{}, false, err
@@ -58,28 +62,28 @@ func (b *Backend) Deliver(ctx context.Context, d api.Delivery) (v api.RunView, c
 	return b.Submit(ctx, s)
 }
 
-// hook returns a hook with the job that it starts.
-func (b *Backend) hook(ctx context.Context, name string) (of string, h job.Hook, err error) {
+// jobOfHook returns the job that has a hook.
+func (b *Backend) jobOfHook(ctx context.Context, name string) (*job.Job, error) {
 	jobs := b.mirror.HookJobs(name)
 	switch len(jobs) {
 	case 0:
-		return "", h, fmt.Errorf("hook %s: %w", name, job.ErrNotFound)
+		return nil, fmt.Errorf("hook %s: %w", name, job.ErrNotFound)
 	case 1:
 	default:
-		return "", h, &api.Refusal{ // the sender may be a stranger, so it learns no names of jobs
+		return nil, &api.Refusal{ // the sender may be a stranger, so it learns no names of jobs
 			Reason: fmt.Sprintf("hook %s belongs to %d jobs: `rota status` names them", name, len(jobs)),
 		}
 	}
 	j, err := b.current(ctx, jobs[0])
 	if err != nil {
-		return "", h, err
+		return nil, err
 	}
 	if j != nil {
-		if h, ok := j.Spec.Hooks[name]; ok {
-			return j.Name, h, nil
+		if _, ok := j.Spec.Hooks[name]; ok {
+			return j, nil
 		}
 	}
-	return "", h, fmt.Errorf("hook %s: %w", name, job.ErrNotFound)
+	return nil, fmt.Errorf("hook %s: %w", name, job.ErrNotFound)
 }
 
 // checkHooks returns an error if another job has a hook of the same name.
