@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -49,12 +50,15 @@ const followBack = 2 * time.Minute
 
 // followEvents prints entries as they appear: see poll.
 func (c *cli) followEvents(ctx context.Context, cl *client.Client, jobName string, shown []timeline.Entry) error {
-	known := make(map[string]time.Time)
+	type entry struct { // two entries at two times may have one text
+		at         time.Time
+		kind, text string
+	}
+	known := make(map[entry]bool)
 	note := func(list []timeline.Entry) (news []timeline.Entry) {
 		for _, e := range list {
-			key := e.Kind + " " + e.Text
-			if at, ok := known[key]; !ok || !at.Equal(e.At) {
-				known[key] = e.At
+			if key := (entry{e.At.UTC(), e.Kind, e.Text}); !known[key] {
+				known[key] = true
 				news = append(news, e)
 			}
 		}
@@ -62,10 +66,12 @@ func (c *cli) followEvents(ctx context.Context, cl *client.Client, jobName strin
 	}
 	note(shown)
 	return c.poll(ctx, func() error {
-		v, err := cl.Timeline(ctx, c.now().Add(-followBack).UTC().Format(time.RFC3339Nano), jobName)
+		since := c.now().Add(-followBack).UTC()
+		v, err := cl.Timeline(ctx, since.Format(time.RFC3339Nano), jobName)
 		if err != nil {
 			return err
 		}
+		maps.DeleteFunc(known, func(e entry, _ bool) bool { return e.at.Before(since.Add(-followBack)) }) // no answer has it again
 		if news := note(v.Entries); len(news) > 0 {
 			return c.print(api.Timeline{Entries: news}, func(p *page) { writeEvents(p, news, false) })
 		}
