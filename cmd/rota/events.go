@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 	"github.com/spf13/cobra"
 )
@@ -36,7 +37,7 @@ skipped, slots that were missed, and changes by people. With a job, show only th
 			if err := c.print(v, func(p *page) { writeEvents(p, v.Entries, !follow) }); err != nil || !follow {
 				return err
 			}
-			return c.followEvents(ctx, cl, filter.Job, v.Entries)
+			return c.followEvents(ctx, cl, filter, v.Entries)
 		}),
 	}
 	addSince(cmd, &since, "since a time, or since a span ago (24h, 7d)")
@@ -48,8 +49,12 @@ skipped, slots that were missed, and changes by people. With a job, show only th
 // noticed later.
 const followBack = 2 * time.Minute
 
-// followEvents prints entries as they appear: see poll.
-func (c *cli) followEvents(ctx context.Context, cl *client.Client, jobName string, shown []timeline.Entry) error {
+// followEvents prints entries as they appear: see poll. None is older than filter says.
+func (c *cli) followEvents(ctx context.Context, cl *client.Client, filter client.RunFilter, shown []timeline.Entry) error {
+	oldest, err := time.Parse(time.RFC3339Nano, filter.Since)
+	if err != nil {
+		return err
+	}
 	type entry struct { // two entries at two times may have one text
 		at         time.Time
 		kind, text string
@@ -66,8 +71,8 @@ func (c *cli) followEvents(ctx context.Context, cl *client.Client, jobName strin
 	}
 	note(shown)
 	return c.poll(ctx, func() error {
-		since := c.now().Add(-followBack).UTC()
-		v, err := cl.Timeline(ctx, since.Format(time.RFC3339Nano), jobName)
+		since := job.Later(oldest, c.now().Add(-followBack)).UTC()
+		v, err := cl.Timeline(ctx, since.Format(time.RFC3339Nano), filter.Job)
 		if err != nil {
 			return err
 		}

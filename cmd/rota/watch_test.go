@@ -161,18 +161,22 @@ func TestFollowedEventsEndWithTheToken(t *testing.T) {
 	}
 }
 
-// The same text at two times is two entries, of which each is printed once.
+// The same text at two times is two entries, of which each is printed once. An entry before --since is never printed.
 func TestFollowedEventsArePrintedOnce(t *testing.T) {
 	fake := newFakeCluster()
 	now := time.Now().UTC()
 	again := timeline.Entry{At: now, Kind: timeline.KindChanged, Text: "ann paused job ok."}
-	fake.entries = []timeline.Entry{again, {At: now.Add(time.Second), Kind: timeline.KindChanged, Text: again.Text}}
-	out, stop := watching(t, fake, "events", "-f", "--since", "10000d")
+	old := timeline.Entry{At: now.Add(-time.Minute), Kind: timeline.KindChanged, Text: "ann resumed job ok."}
+	fake.entries = []timeline.Entry{old, again, {At: now.Add(time.Second), Kind: timeline.KindChanged, Text: again.Text}}
+	out, stop := watching(t, fake, "events", "-f", "--since", "40s")
 	out.await(t, again.Text)
 	reads := fake.timelines.Load()
 	eventually(t, "two more looks", func() bool { return fake.timelines.Load() >= reads+2 })
 	stop()
 	if n := strings.Count(out.String(), again.Text); n != 2 {
 		t.Errorf("two entries were printed %d times:\n%s", n, out.String())
+	}
+	if strings.Contains(out.String(), old.Text) {
+		t.Errorf("an entry before --since was printed:\n%s", out.String())
 	}
 }
