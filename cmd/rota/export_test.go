@@ -26,7 +26,8 @@ func TestADiffComparesWhatTheRoleSees(t *testing.T) {
 	var present []api.JobView
 	for name, command := range map[string]string{"a": "date", "b": "false"} {
 		spec := job.Spec{Command: []string{command}, Env: map[string]string{"PASSWORD": "secret"}}.WithDefaults()
-		present = append(present, api.JobView{Job: job.Job{Name: name, Spec: api.MaskSpec(&spec), Origin: job.Origin{Kind: job.OriginAPI}}})
+		j := job.Job{Name: name, Spec: api.MaskSpec(&spec), Origin: job.Origin{Kind: job.OriginAPI}}
+		present = append(present, api.JobView{Job: j})
 	}
 	set, err := config.ParseJobs("stdin", []byte(file))
 	if err != nil {

@@ -49,7 +49,8 @@ func (c *cli) importCommand(kind, short, example string, system *bool, zone *str
 		Args: takes("FILE..."),
 		RunE: func(_ *cobra.Command, files []string) error {
 			if (kind == importer.KindCrontab || kind == importer.KindSystemd) && *zone == "" {
-				return usageError{"the time zone of this machine has no name that can be found out", "name it with --timezone, such as Europe/Berlin"}
+				const hint = "name it with --timezone, such as Europe/Berlin"
+				return usageError{"the time zone of this machine has no name that can be found out", hint}
 			}
 			texts := map[string]string{}
 			for _, file := range files {

@@ -48,7 +48,7 @@ func (c *cli) withRun(of choice, do call) call {
 	}
 }
 
-// latestRun returns the name of the run for withRun. Many runs may be later than the suitable one, such as those submitted for later.
+// latestRun returns the name of the run for withRun. Many runs may be later than the suitable one, such as submissions for later.
 func latestRun(ctx context.Context, cl *client.Client, jobName string, of choice) (string, error) {
 	for r, err := range cl.AllRuns(ctx, client.RunFilter{Job: jobName, States: of.states, Limit: latestRuns}) {
 		if err != nil || of.suits == nil || of.suits(&r) {

@@ -14,16 +14,20 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// More runs than one page has were submitted for later. The name of the job stands for an earlier run all the same.
+// More runs than one page has were submitted for later. The name of the job still stands for an earlier run.
 func TestALatestRunBehindManySubmissions(t *testing.T) {
 	fake := newFakeCluster()
 	now := time.Now().UTC()
-	later := job.Run{Job: "ok", Kind: job.KindDelayed, State: job.Pending, Slot: now, Due: now.Add(time.Hour), Created: now, Reason: job.ReasonNotYet}
+	later := job.Run{
+		Job: "ok", Kind: job.KindDelayed, State: job.Pending, Slot: now, Due: now.Add(time.Hour), Created: now, Reason: job.ReasonNotYet,
+	}
 	for i := range 3 * latestRuns {
 		later.ID = fmt.Sprintf("later-%03d", i)
 		fake.runs[later.Name()] = later
 	}
-	hand := job.Run{Job: "slow", ID: "by-hand", Kind: job.KindManual, State: job.Failed, Slot: now, Created: now, Attempt: 1, Finished: now}
+	hand := job.Run{
+		Job: "slow", ID: "by-hand", Kind: job.KindManual, State: job.Failed, Slot: now, Created: now, Attempt: 1, Finished: now,
+	}
 	slot := hand
 	slot.Kind, slot.Slot = job.KindScheduled, now.Add(-time.Hour).Truncate(time.Second)
 	slot.ID = job.SlotID(slot.Slot)
