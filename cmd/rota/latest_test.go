@@ -37,20 +37,20 @@ func TestALatestRunBehindManySubmissions(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 
 	const old = "run ok/2026-01-31T01:30:00Z\n"
-	for command, want := range map[string]string{
-		"logs ok":                old,
-		"run-info ok":            old,
-		"retry ok":               old,
-		"cancel ok":              "run ok/later-",
-		"explain slow":           "run " + slot.Name() + "\n",
-		"run-info slow":          "run slow/by-hand\n",
-		"approve ok":             "run ok/later-", // none waits for a person
-		"wait slow --timeout 1s": "run slow/by-hand\n",
+	for _, c := range []struct{ command, want string }{ // in this order: a canceled run has ended
+		{"logs ok", old},
+		{"run-info ok", old},
+		{"retry ok", old},
+		{"cancel ok", "run ok/later-"},
+		{"explain slow", "run " + slot.Name() + "\n"},
+		{"run-info slow", "run slow/by-hand\n"},
+		{"approve ok", "run ok/later-"}, // none waits for a person
+		{"wait slow --timeout 1s", "run slow/by-hand\n"},
 	} {
 		var out, errs bytes.Buffer
-		run(t.Context(), append(strings.Fields(command), "--server", server.URL), strings.NewReader(""), &out, &errs)
-		if !strings.HasPrefix(errs.String(), want) {
-			t.Errorf("rota %s says %q, want %q first", command, errs.String(), want)
+		run(t.Context(), append(strings.Fields(c.command), "--server", server.URL), strings.NewReader(""), &out, &errs)
+		if !strings.HasPrefix(errs.String(), c.want) {
+			t.Errorf("rota %s says %q, want %q first", c.command, errs.String(), c.want)
 		}
 	}
 }
