@@ -32,7 +32,7 @@ the meantime, apply stops there.`,
 		Example: "  rota apply jobs.yaml\n  rota apply jobs.yaml --prune -l team=billing",
 		Args:    takes("PATH..."),
 		RunE: c.changing(func(ctx context.Context, cl *client.Client, paths []string) error {
-			changes, err := c.changes(ctx, cl, paths, prune)
+			changes, err := c.changes(ctx, cl, paths, prune, dryRun)
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ that waits for an approval.`,
 		Example:           "  rota approve nightly-backup/2026-01-31T02:30:00Z",
 		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns,
-		RunE: c.changing(c.withRun(asked, func(ctx context.Context, cl *client.Client, args []string) error {
+		RunE: c.changing(c.withRun(asked(), func(ctx context.Context, cl *client.Client, args []string) error {
 			return c.decide(ctx, cl, args[0], reason, cl.Approve)
 		})),
 	}
@@ -38,7 +38,7 @@ approval.`,
 		Example:           "  rota reject nightly-backup/2026-01-31T02:30:00Z --reason 'the month is not closed'",
 		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns,
-		RunE: c.changing(c.withRun(asked, func(ctx context.Context, cl *client.Client, args []string) error {
+		RunE: c.changing(c.withRun(asked(), func(ctx context.Context, cl *client.Client, args []string) error {
 			if reason == "" {
 				return usagef("--reason is missing: say why, for the person who asks")
 			}
@@ -77,7 +77,9 @@ func verdictText(p *page, before, after *job.Approval) string {
 	return text
 }
 
-func asked(r *api.RunView) bool { return r.AwaitsApproval() }
+func asked() choice {
+	return choice{states: []job.State{job.Pending}, suits: func(r *api.RunView) bool { return r.AwaitsApproval() }}
+}
 
 // approvalText says who decided about a run, and when; or who may.
 func approvalText(p *page, r *api.RunView) string {

@@ -32,7 +32,7 @@ runs and asks. With --wait, it then waits for the end of all of them; --timeout 
 		ValidArgsFunction: c.completeRuns,
 		RunE: many.either(c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
 			return c.cancelAll(ctx, cl, &many, args, reason, wait)
-		}), c.changing(c.withRun(active, func(ctx context.Context, cl *client.Client, args []string) error {
+		}), c.changing(c.withRun(active(), func(ctx context.Context, cl *client.Client, args []string) error {
 			r, err := cancelRun(ctx, cl, args[0], reason)
 			if err != nil {
 				return err

@@ -69,8 +69,11 @@ func isTerminal(stream any) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// printErr writes a message to stderr, where it does not mix with the output. It ignores the error of a closed stderr.
-func (c *cli) printErr(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
+// printErr writes a message to stderr, where it does not mix with the output. It ignores the error of a closed stderr. A message
+// may hold words of other people, such as the reason of a cancellation, so its control characters do not reach the terminal.
+func (c *cli) printErr(format string, args ...any) {
+	_, _ = io.WriteString(c.err, printableLines(fmt.Sprintf(format, args...))+"\n")
+}
 
 // printNote prints a note for people, unless the command shows the same on a screen that it owns.
 func (c *cli) printNote(format string, args ...any) {

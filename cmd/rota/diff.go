@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
 )
@@ -18,7 +20,7 @@ func newDiffCommand(c *cli) *cobra.Command {
 		Example: "  rota diff jobs.yaml\n  rota diff jobs.yaml --exit-code",
 		Args:    takes("PATH..."),
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, paths []string) error {
-			changes, err := c.changes(ctx, cl, paths, prune)
+			changes, err := c.changes(ctx, cl, paths, prune, true)
 			if err != nil {
 				return err
 			}
@@ -34,8 +36,9 @@ func newDiffCommand(c *cli) *cobra.Command {
 }
 
 // changes compares files with the cluster. It reads the files first. If they have mistakes, it does not call the cluster. In the
-// result, changes of limits come before the jobs that name them, and removals of limits come after all jobs.
-func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, flags pruneFlags) ([]change, error) {
+// result, changes of limits come before the jobs that name them, and removals of limits come after all jobs. shown says that the
+// changes are only shown: then values that this client does not see are left out of the comparison.
+func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, flags pruneFlags, shown bool) ([]change, error) {
 	set, err := c.loadJobs(paths)
 	if err != nil {
 		return nil, err
@@ -47,6 +50,9 @@ func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, fl
 	present, err := cl.Jobs(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if shown {
+		c.hideUnseen(set, present)
 	}
 	var limits, removals []change
 	if len(set.Limits) > 0 || prune.limits() {
@@ -60,6 +66,24 @@ func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, fl
 	}
 	jobs, err := compareJobs(set, present, prune, c.now())
 	return slices.Concat(limits, jobs, removals), err
+}
+
+// hideUnseen masks the values of the files that the role of this client does not see in the cluster. Otherwise they would all look
+// changed.
+func (c *cli) hideUnseen(set *config.Set, present []api.JobView) {
+	masked := 0
+	for i := range present {
+		name := present[i].Job.Name
+		if d, ok := set.Jobs[name]; ok && hasMask(present[i].Spec) {
+			d.Spec = *api.MaskSpec(&d.Spec)
+			set.Jobs[name] = d
+			masked++
+		}
+	}
+	if masked > 0 {
+		c.printErr("note: %s: your role sees no values of env and headers, and no URLs of notifiers and pings, so they are not compared",
+			counted(masked, "job"))
+	}
 }
 
 // changeList is the data that diff and apply print.

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 	"github.com/spf13/cobra"
 )
@@ -35,7 +37,7 @@ skipped, slots that were missed, and changes by people. With a job, show only th
 			if err := c.print(v, func(p *page) { writeEvents(p, v.Entries, !follow) }); err != nil || !follow {
 				return err
 			}
-			return c.followEvents(ctx, cl, filter.Job, v.Entries)
+			return c.followEvents(ctx, cl, filter, v.Entries)
 		}),
 	}
 	addSince(cmd, &since, "since a time, or since a span ago (24h, 7d)")
@@ -47,14 +49,21 @@ skipped, slots that were missed, and changes by people. With a job, show only th
 // noticed later.
 const followBack = 2 * time.Minute
 
-// followEvents prints entries as they appear: see poll.
-func (c *cli) followEvents(ctx context.Context, cl *client.Client, jobName string, shown []timeline.Entry) error {
-	known := make(map[string]time.Time)
+// followEvents prints entries as they appear: see poll. None is older than filter says.
+func (c *cli) followEvents(ctx context.Context, cl *client.Client, filter client.RunFilter, shown []timeline.Entry) error {
+	oldest, err := time.Parse(time.RFC3339Nano, filter.Since)
+	if err != nil {
+		return err
+	}
+	type entry struct { // two entries at two times may have one text
+		at         time.Time
+		kind, text string
+	}
+	known := make(map[entry]bool)
 	note := func(list []timeline.Entry) (news []timeline.Entry) {
 		for _, e := range list {
-			key := e.Kind + " " + e.Text
-			if at, ok := known[key]; !ok || !at.Equal(e.At) {
-				known[key] = e.At
+			if key := (entry{e.At.UTC(), e.Kind, e.Text}); !known[key] {
+				known[key] = true
 				news = append(news, e)
 			}
 		}
@@ -62,10 +71,12 @@ func (c *cli) followEvents(ctx context.Context, cl *client.Client, jobName strin
 	}
 	note(shown)
 	return c.poll(ctx, func() error {
-		v, err := cl.Timeline(ctx, c.now().Add(-followBack).UTC().Format(time.RFC3339Nano), jobName)
+		since := job.Later(oldest, c.now().Add(-followBack)).UTC()
+		v, err := cl.Timeline(ctx, since.Format(time.RFC3339Nano), filter.Job)
 		if err != nil {
 			return err
 		}
+		maps.DeleteFunc(known, func(e entry, _ bool) bool { return e.at.Before(since.Add(-followBack)) }) // no answer has it again
 		if news := note(v.Entries); len(news) > 0 {
 			return c.print(api.Timeline{Entries: news}, func(p *page) { writeEvents(p, news, false) })
 		}

@@ -270,3 +270,19 @@ func TestOutcomeText(t *testing.T) {
 		}
 	}
 }
+
+// The words of another user, such as the reason of a cancellation, must not control the terminal.
+func TestAnErrorHasNoControlSequences(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"status": 404, "detail": "it never began (\u001b]0;title\u0007é)\nfor sure"}`))
+	}))
+	defer server.Close()
+	t.Setenv("HOME", t.TempDir())
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"logs", "ok/1", "--server", server.URL}, strings.NewReader(""), &out, &errs)
+	if want := "rota: it never began ( ]0;title é)\n      for sure\n"; code != exitNotFound || errs.String() != want {
+		t.Errorf("got exit code %d and %q, want %q", code, errs.String(), want)
+	}
+}

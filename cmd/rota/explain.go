@@ -27,7 +27,7 @@ without a zone is UTC.`,
 		ValidArgsFunction: c.completeJobs,
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
 			if len(args) == 1 {
-				return orKey(c.withRun(slotted, c.explainRun)(ctx, cl, args), args[0])
+				return orKey(c.withRun(slotted(), c.explainRun)(ctx, cl, args), args[0])
 			}
 			v, err := c.explain(ctx, cl, args[0], args[1])
 			if err != nil {
@@ -48,8 +48,10 @@ func orKey(err error, name string) error {
 	return &codedError{code: exitNotFound, err: err, hint: "`rota config schema " + path + "` describes a key of job files"}
 }
 
-// slotted reports whether a run belongs to a slot.
-func slotted(r *api.RunView) bool { return !r.Slot.IsZero() }
+// slotted chooses the latest run whose name is its slot. The slot in the record of a run by hand is the time of its request.
+func slotted() choice {
+	return choice{suits: func(r *api.RunView) bool { return r.ID == job.SlotID(r.Slot) }}
+}
 
 // explainRun explains the slot of the run that args names.
 func (c *cli) explainRun(ctx context.Context, cl *client.Client, args []string) error {

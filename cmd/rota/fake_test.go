@@ -6,12 +6,14 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
 // fakeCluster is a cluster in memory. Each read of a run moves the run one step forward. The name of the job decides how its runs
@@ -28,6 +30,9 @@ type fakeCluster struct {
 	backfills map[string]api.BackfillView
 
 	fail int // the number of reads of a run that fail next
+
+	entries   []timeline.Entry // of the timeline; nil: an example
+	timelines atomic.Int32     // how often the timeline was read
 }
 
 func newFakeCluster() *fakeCluster {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -10,6 +11,10 @@ import (
 )
 
 func (f *fakeCluster) Timeline(_ context.Context, since time.Time, only timeline.Part) ([]timeline.Entry, error) {
+	f.timelines.Add(1)
+	if f.entries != nil {
+		return slices.DeleteFunc(slices.Clone(f.entries), func(e timeline.Entry) bool { return e.At.Before(since) }), nil
+	}
 	at := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
 	missed := timeline.Entry{
 		At: at, Kind: timeline.KindMissed, Job: "ok", From: at, To: at.Add(time.Minute), Count: 3,

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -30,7 +32,8 @@ a job file cannot say is reported on stderr with its place, and the exit code is
 		"  rota import systemd /etc/systemd/system/backup.{timer,service}\n"+
 			"  systemctl cat backup.timer backup.service | rota import systemd -", &system, &zone)
 	for _, sub := range []*cobra.Command{crontab, systemd} {
-		sub.Flags().StringVar(&zone, "timezone", localZone(), "time `zone` of the machine that the files are from")
+		sub.Flags().StringVar(&zone, "timezone", localZone(os.Getenv("TZ"), "/etc/localtime"),
+			"time `zone` of the machine that the files are from")
 	}
 	return group(cmd, crontab, systemd,
 		c.importCommand(importer.KindCronJob, "Translate CronJobs of Kubernetes",
@@ -45,6 +48,10 @@ func (c *cli) importCommand(kind, short, example string, system *bool, zone *str
 		Use: kind + " FILE...", Short: short, Example: example,
 		Args: takes("FILE..."),
 		RunE: func(_ *cobra.Command, files []string) error {
+			if (kind == importer.KindCrontab || kind == importer.KindSystemd) && *zone == "" {
+				const hint = "name it with --timezone, such as Europe/Berlin"
+				return usageError{"the time zone of this machine has no name that can be found out", hint}
+			}
 			texts := map[string]string{}
 			for _, file := range files {
 				text, err := c.readInput(file)
@@ -103,15 +110,26 @@ func (c *cli) printImported(res *importer.Result) error {
 	return nil
 }
 
-// localZone is the name of this machine's time zone; UTC if it has none.
-func localZone() string {
-	if name := os.Getenv("TZ"); name != "" {
-		return strings.TrimPrefix(name, ":")
+// localZone returns the name of this machine's time zone; "" if it cannot be found out. tz is the value of TZ, and file is the link
+// to the description of the zone.
+func localZone(tz, file string) string {
+	tz = strings.TrimPrefix(tz, ":")
+	if path.IsAbs(tz) {
+		file = tz
+	} else if tz != "" {
+		return tz
 	}
-	if target, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {
-		if _, name, ok := strings.Cut(target, "/zoneinfo/"); ok && !strings.HasPrefix(name, "Etc/") {
-			return name
-		}
+	target, err := filepath.EvalSymlinks(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "UTC" // as the C library has it
 	}
-	return "UTC"
+	_, name, ok := strings.Cut(target, "/zoneinfo/")
+	switch name {
+	case "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "Etc/GMT":
+		return "UTC"
+	}
+	if err != nil || !ok {
+		return ""
+	}
+	return name
 }

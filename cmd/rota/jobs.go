@@ -40,7 +40,11 @@ func newJobsCommand(c *cli) *cobra.Command {
 				return inStates(jobs, running, states), running, err
 			}
 			if watch {
-				return c.watchList(ctx, "deleted", func(p *page) ([]any, []watchedRow, error) {
+				gone := "deleted"
+				if selector != "" || len(states) > 0 { // it may exist in another state, or with other labels
+					gone = "not listed"
+				}
+				return c.watchList(ctx, gone, func(p *page) ([]any, []watchedRow, error) {
 					jobs, running, err := read()
 					header, rows := watchedRows(jobRows(p, jobs, running), jobs, func(v *api.JobView) string { return v.Job.Name })
 					return header, rows, err

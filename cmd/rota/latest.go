@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -10,36 +11,56 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// latestRuns is how many runs of a job are searched for its latest one.
+// latestRuns is how many runs of a job one request searches for its latest one.
 const latestRuns = 100
 
-// begun and active say which run is meant by the name of a job.
-func begun(r *api.RunView) bool  { return r.Attempt > 0 && r.State != job.Armed }
-func active(r *api.RunView) bool { return !r.State.Terminal() }
-func ended(r *api.RunView) bool  { return r.State.Terminal() }
+// choice says which run of a job its name stands for: the latest one that suits.
+type choice struct {
+	states []job.State               // of the runs that may suit; nil: any state
+	suits  func(r *api.RunView) bool // nil: every run in these states suits
+}
+
+func begun() choice {
+	return choice{suits: func(r *api.RunView) bool { return r.Attempt > 0 && r.State != job.Armed }}
+}
+
+func active() choice { return choice{states: statesThat(false)} }
+func ended() choice  { return choice{states: statesThat(true)} }
+
+// statesThat lists the states that are terminal, or those that are not.
+func statesThat(terminal bool) []job.State {
+	return slices.DeleteFunc(job.States(), func(s job.State) bool { return s.Terminal() != terminal })
+}
 
 // withRun returns a call that gets a run as its first argument. If the argument is the name of a job, it stands for the latest run
 // of the job that is suitable, or for the latest of all if none is. The name of the run goes to stderr.
-func (c *cli) withRun(suits func(*api.RunView) bool, do call) call {
+func (c *cli) withRun(of choice, do call) call {
 	return func(ctx context.Context, cl *client.Client, args []string) error {
 		if len(args) == 0 || strings.Contains(args[0], "/") {
 			return do(ctx, cl, args)
 		}
-		list, err := cl.Runs(ctx, client.RunFilter{Job: args[0], Limit: latestRuns}, "")
+		name, err := latestRun(ctx, cl, args[0], of)
 		if err != nil {
 			return err
 		}
-		if len(list.Runs) == 0 {
-			return fmt.Errorf("job %s has no runs yet: %w", args[0], job.ErrNotFound)
-		}
-		found := &list.Runs[0]
-		for i := range list.Runs {
-			if suits(&list.Runs[i]) {
-				found = &list.Runs[i]
-				break
-			}
-		}
-		c.printErr("run %s", found.Ref)
-		return do(ctx, cl, append([]string{found.Ref}, args[1:]...))
+		c.printErr("run %s", name)
+		return do(ctx, cl, append([]string{name}, args[1:]...))
 	}
+}
+
+// latestRun returns the name of the run for withRun. Many runs may be later than the suitable one, such as submissions for later.
+func latestRun(ctx context.Context, cl *client.Client, jobName string, of choice) (string, error) {
+	for r, err := range cl.AllRuns(ctx, client.RunFilter{Job: jobName, States: of.states, Limit: latestRuns}) {
+		if err != nil || of.suits == nil || of.suits(&r) {
+			return r.Ref, err
+		}
+	}
+	list, err := cl.Runs(ctx, client.RunFilter{Job: jobName, Limit: 1}, "")
+	switch {
+	case err != nil:
+		return "", err
+	case len(list.Runs) == 0:
+		return "", fmt.Errorf("job %s has no runs yet: %w", jobName, job.ErrNotFound)
+	}
+	return list.Runs[0].Ref, nil
 }

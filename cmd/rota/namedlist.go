@@ -24,7 +24,7 @@ type namedList[T any] struct {
 // newNamedListCommand completes a command that prints the list.
 func newNamedListCommand[T any](c *cli, cmd *cobra.Command, l namedList[T]) *cobra.Command {
 	watch := false
-	cmd.Args = takes("[NAME...]")
+	cmd.Args = takes("[NAME]...")
 	cmd.RunE = c.reading(func(ctx context.Context, cl *client.Client, names []string) error {
 		if watch {
 			return c.watchList(ctx, l.gone, func(p *page) ([]any, []watchedRow, error) {

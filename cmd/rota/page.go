@@ -158,6 +158,16 @@ func printable(s string) string {
 	}, s)
 }
 
+// printableLines is printable for a text that may have several lines and tabs.
+func printableLines(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
 // shortened cuts the text of the last cell in a row. A wide page shows all of it.
 func (p *page) shortened(s string) string {
 	const most = 60

@@ -36,7 +36,7 @@ the whole wait. The exit code is 1 if one of them did not succeed.`,
 				return usagef("retry: --resume and --logs are for one run")
 			}
 			return c.retryAll(ctx, cl, &many, args, wait)
-		}), c.changing(c.withRun(ended, func(ctx context.Context, cl *client.Client, args []string) error {
+		}), c.changing(c.withRun(ended(), func(ctx context.Context, cl *client.Client, args []string) error {
 			again := cl.Retry
 			if wait.workflow {
 				again = cl.Resume

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -35,7 +36,9 @@ func (f *submitFlags) add(c *cli, cmd *cobra.Command) {
 
 // requestOf returns the request that the flags describe.
 func (c *cli) requestOf(f *submitFlags) (r api.RunRequest, err error) {
-	r.Key = f.key
+	if r.Key = f.key; !utf8.ValidString(r.Key) {
+		return r, usagef("--key %q is not UTF-8 text", r.Key)
+	}
 	for _, param := range f.params {
 		name, value, ok := strings.Cut(param, "=")
 		switch _, twice := r.Params[name]; {
@@ -43,6 +46,8 @@ func (c *cli) requestOf(f *submitFlags) (r api.RunRequest, err error) {
 			return r, usageError{fmt.Sprintf("--param %s is not NAME=VALUE", param), "write it like --param month=2026-01"}
 		case twice:
 			return r, usageError{fmt.Sprintf("--param gives %s twice", name), "remove one of the two"}
+		case !utf8.ValidString(value): // JSON cannot hold it, and the job would get another value
+			return r, usagef("--param %s: %q is not UTF-8 text", name, value)
 		}
 		text, err := json.Marshal(value)
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
 // lockedBuffer is a buffer that one goroutine may read while another one writes to it.
@@ -38,11 +40,17 @@ func (b *lockedBuffer) String() string {
 // await polls until the buffer has the text.
 func (b *lockedBuffer) await(t *testing.T, text string) {
 	t.Helper()
+	eventually(t, fmt.Sprintf("%q in the output", text), func() bool { return strings.Contains(b.String(), text) })
+}
+
+// eventually polls until the condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(b.String(), text); <-tick.C {
+	for end := time.Now().Add(20 * time.Second); !holds(); <-tick.C {
 		if time.Now().After(end) {
-			t.Fatalf("no %q in the output:\n%s", text, b.String())
+			t.Fatalf("not within 20 s: %s", what)
 		}
 	}
 }
@@ -88,6 +96,19 @@ func TestWatchedListPrintsOnlyChangedRows(t *testing.T) {
 	header, _, _ := strings.Cut(before, "\n")
 	if at := strings.Index(header, "STATE"); strings.Index(news[0], "paused") != at {
 		t.Errorf("the new row is not below the header:\n%s\n%s", header, news[0])
+	}
+}
+
+func TestAWatchedJobInAnotherStateIsNotDeleted(t *testing.T) {
+	fake := newFakeCluster()
+	out, stop := watching(t, fake, "jobs", "--watch", "--state", "new")
+	out.await(t, "\nweb ")
+	if _, err := fake.PauseJob(t.Context(), "slow", &job.Pause{At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "not listed\n")
+	if stop(); strings.Contains(out.String(), "deleted") {
+		t.Errorf("a paused job is said to be deleted:\n%s", out.String())
 	}
 }
 
@@ -137,5 +158,25 @@ func TestFollowedEventsEndWithTheToken(t *testing.T) {
 	revoked.Store(true)
 	if got := <-code; got != 1 || !strings.Contains(stderr.String(), "who are you?") {
 		t.Errorf("got exit code %d and %q, want 1 and the refusal", got, stderr.String())
+	}
+}
+
+// The same text at two times is two entries, of which each is printed once. An entry before --since is never printed.
+func TestFollowedEventsArePrintedOnce(t *testing.T) {
+	fake := newFakeCluster()
+	now := time.Now().UTC()
+	again := timeline.Entry{At: now, Kind: timeline.KindChanged, Text: "ann paused job ok."}
+	old := timeline.Entry{At: now.Add(-time.Minute), Kind: timeline.KindChanged, Text: "ann resumed job ok."}
+	fake.entries = []timeline.Entry{old, again, {At: now.Add(time.Second), Kind: timeline.KindChanged, Text: again.Text}}
+	out, stop := watching(t, fake, "events", "-f", "--since", "40s")
+	out.await(t, again.Text)
+	reads := fake.timelines.Load()
+	eventually(t, "two more looks", func() bool { return fake.timelines.Load() >= reads+2 })
+	stop()
+	if n := strings.Count(out.String(), again.Text); n != 2 {
+		t.Errorf("two entries were printed %d times:\n%s", n, out.String())
+	}
+	if strings.Contains(out.String(), old.Text) {
+		t.Errorf("an entry before --since was printed:\n%s", out.String())
 	}
 }

@@ -16,6 +16,11 @@ func (s *Server) masked(ctx context.Context, name string, from *job.Spec) *job.S
 	if from == nil || s.cfg.Observe || proven(ctx).May(auth.Define, s.object(name)) {
 		return from
 	}
+	return MaskSpec(from)
+}
+
+// MaskSpec returns a definition as a caller sees it who may not define the job: without values that may be secrets.
+func MaskSpec(from *job.Spec) *job.Spec {
 	spec := *from
 	spec.Env = maskValues(spec.Env)
 	if spec.HTTP != nil {

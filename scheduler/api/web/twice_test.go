@@ -26,6 +26,8 @@ func (o *writes) Do(_ *http.Request, method, _ string, header http.Header, _, ou
 	switch v := out.(type) {
 	case *api.RunView:
 		*v = api.NewRunView(job.Run{Job: "a", ID: "1", State: job.Failed})
+	case *api.JobView:
+		v.Job = job.Job{Name: "a", Spec: new(job.Spec)}
 	case *api.LimitList:
 		v.Limits = []api.LimitView{{Limit: job.Limit{Name: "database", Rev: 7, Spec: job.LimitSpec{Concurrent: 4}}, Revision: 7}}
 	}
@@ -114,5 +116,33 @@ func TestALimitIsNotOverwritten(t *testing.T) {
 	edited.Set("runs", "0")
 	if w := send(t, page, "/do/limit", edited); !strings.Contains(w.Body.String(), "Write a number from 1 on.") {
 		t.Errorf("0 runs at a time: got %d, %s", w.Code, w.Body)
+	}
+}
+
+// A person goes back in the browser, changes the form and sends it again. The API refuses the key, so the form that is shown gets
+// another one. An ordinary refusal keeps it.
+func TestAChangedFormOfAnEarlierRunGetsAnotherKey(t *testing.T) {
+	ops := &writes{}
+	page := New(ops, Config{})
+	form := open(t, page, "/do/run?job=a")
+	key := func(w *httptest.ResponseRecorder) string {
+		for _, m := range hidden.FindAllStringSubmatch(w.Body.String(), -1) {
+			if m[1] == "key" {
+				return m[2]
+			}
+		}
+		return ""
+	}
+	ops.refused = http.StatusConflict
+	if got := key(send(t, page, "/do/run", form)); got != form.Get("key") {
+		t.Errorf("after a conflict, the form has the key %q, want %q", got, form.Get("key"))
+	}
+	ops.refused = http.StatusUnprocessableEntity
+	w := send(t, page, "/do/run", form)
+	if got := key(w); got == "" || got == form.Get("key") {
+		t.Errorf("the form has the key %q again, and cannot create a run", got)
+	}
+	if !strings.Contains(w.Body.String(), "Send it again to create another run.") {
+		t.Errorf("the page does not say what happened: %s", w.Body)
 	}
 }
