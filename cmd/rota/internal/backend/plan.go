@@ -103,8 +103,8 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	return v, nil
 }
 
-// runAt reads the run of the slot at at, nil if there is none. It looks for a slot of the present schedule, and of earlier ones. A run
-// in the very second of at comes before a slot of the present schedule that is only in the same minute.
+// runAt reads the run of the slot at at, nil if there is none. It looks for a slot of the present schedule, and of earlier ones. A
+// run in the very second of at comes before a slot of the present schedule that is only in the same minute.
 func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedule, at time.Time) (*job.Run, error) {
 	slot, ok := explain.Slot(when, at)
 	inSecond := func(t time.Time) bool { return t.Truncate(time.Second).Equal(at.Truncate(time.Second)) }
