@@ -71,6 +71,9 @@ func explainSkip(f Facts, e *job.Event, slot time.Time) Answer {
 	a.Text = append(a.Text, fmt.Sprintf("%s: %s.", did, e.Reason),
 		fmt.Sprintf("Recorded at %s in term %d, for the slots from %s to %s (%s).",
 			stamp(e.At), e.Term, stamp(e.From), stamp(e.To), count))
+	if e.Reason == policy.ReasonOvertaken {
+		a.Text = append(a.Text, "If an earlier schedule had this slot, it may have run: history no longer has the run.")
+	}
 	present, ok := Slot(f.When, slot)
 	switch {
 	case f.Broken != nil:

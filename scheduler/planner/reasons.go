@@ -27,7 +27,7 @@ const (
 	reasonNoLimits   = "no worker accepts it: none is present with its labels that can limit its resources"
 	reasonOverlap    = "overlap: waits for an earlier run of the job"
 	reasonBehind     = "overlap: waits for run " // followed by the run's id
-	reasonPaused     = "paused"
+	reasonPaused     = policy.ReasonPaused
 	reasonUnreadable = "the job's definition cannot be read"
 )
 
@@ -44,7 +44,7 @@ func reasonAbsent(worker string) string {
 // The reasons of a slot that is skipped after its schedule was changed.
 const (
 	reasonChanged   = "the schedule was changed before this slot ran"
-	reasonOvertaken = "the schedule was changed after a later slot was armed"
+	reasonOvertaken = policy.ReasonOvertaken
 )
 
 // The reasons of a slot that is skipped because of another run of its job.

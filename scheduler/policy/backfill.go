@@ -24,6 +24,16 @@ func StepsBackfillable(ranges []job.SlotRange, root *job.Job, steps []*job.Job) 
 	return job.WithoutRanges(ranges, job.JoinRanges(unknown))
 }
 
+// Reasons of skipped ranges. An edit of the schedule overtakes slots of the new schedule. Some of them may have run as slots of the
+// old one.
+const (
+	ReasonPaused    = "paused"
+	ReasonOvertaken = "the schedule was changed after a later slot was armed"
+)
+
+// NeverRan reports whether no slot of a range that was skipped with this reason can have had a run.
+func NeverRan(reason string) bool { return reason == ReasonPaused || IsMissed(reason) }
+
 // Backfillable returns the stretches between from and to, both included, in which no slot of the job can have had a run.
 //
 // These are the time before the job's first schedule, and the skipped ranges. The runs of other slots may have been removed from

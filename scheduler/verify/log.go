@@ -3,6 +3,7 @@ package verify
 import (
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -12,7 +13,7 @@ type replay struct {
 	*checker
 	runs    map[string]*job.Run
 	slots   map[string]map[string]*job.Run // those of slots, by job and id
-	gone    map[string]bool                // runs that have been removed from history
+	gone    map[string]time.Time           // when the runs were created that have been removed from history; zero: not known
 	ended   map[string]*ended              // by job: the remaining history
 	cursors map[string]*job.Cursor
 	strayed map[string]*job.Cursor // by job: the cursor before a move that was wrong
@@ -37,7 +38,7 @@ func (c *checker) checkLog(log [][]job.Change) {
 		checker: c,
 		runs:    map[string]*job.Run{},
 		slots:   map[string]map[string]*job.Run{},
-		gone:    map[string]bool{},
+		gone:    map[string]time.Time{},
 		ended:   map[string]*ended{},
 		cursors: map[string]*job.Cursor{},
 		strayed: map[string]*job.Cursor{},
@@ -147,11 +148,15 @@ func (l *replay) check(ch job.Change, batch []job.Change) {
 func (l *replay) checkDeletion(ch job.Change) {
 	switch ch.Kind {
 	case job.RecordRun:
-		if r := l.runs[ch.Name]; r != nil && !r.State.Terminal() {
-			l.broken(7, ch.Name, ch.Rev, "it was removed while it was %s", r.State)
+		var created time.Time
+		if r := l.runs[ch.Name]; r != nil {
+			created = r.Created
+			if !r.State.Terminal() {
+				l.broken(7, ch.Name, ch.Rev, "it was removed while it was %s", r.State)
+			}
 		}
 		l.setRun(ch.Name, nil)
-		l.gone[ch.Name] = true
+		l.gone[ch.Name] = created
 	case job.RecordCursor:
 		if l.defs[ch.Name] != nil && l.cursors[ch.Name] != nil && !l.spoilt[ch.Name] {
 			l.broken(5, ch.Name, ch.Rev, "its cursor was removed, but the job was not")
@@ -164,10 +169,10 @@ func (l *replay) checkDeletion(ch job.Change) {
 
 // checkRunChange checks the new record r of a run against the one before it.
 func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
-	if l.gone[ch.Name] && ofSlot(r) {
+	before := l.runs[ch.Name]
+	if created, gone := l.gone[ch.Name]; gone && before == nil && ofSlot(r) && !l.ofNewJob(r, created) {
 		l.broken(1, ch.Name, ch.Rev, "it was created a second time")
 	}
-	before := l.runs[ch.Name]
 	l.checkMove(before, r)
 	l.checkDelivery(before, r)
 	l.checkRise(before, r)
@@ -177,6 +182,13 @@ func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
 	if r.State == job.Armed {
 		l.checkTerm(ch.Name, ch.Rev, r.Term)
 	}
+}
+
+// ofNewJob reports whether r is a backfilled run of a job that was created after created, the time at which an earlier run of this
+// slot was created. The earlier run belonged to another job of the same name, which was deleted.
+func (l *replay) ofNewJob(r *job.Run, created time.Time) bool {
+	def := l.defs[r.Job]
+	return r.Kind == job.KindBackfill && def != nil && r.Slot.Before(def.Created) && created.Before(def.Created)
 }
 
 // checkRise checks that tokens rise from one attempt of a job to the next, for a definition whose runs may not overlap. Runs of a

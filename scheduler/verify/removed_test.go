@@ -113,6 +113,13 @@ func TestRemovedHistoryIsNoViolation(t *testing.T) {
 			h.write(gone(h.slotName(1))...)
 			h.write(gone(h.slotName(2), h.slotName(3))...)
 		}},
+		{"one of a deleted job, whose slot a new job of that name backfills", func(h *history) {
+			h.fire(1)
+			h.write(job.Change{Kind: job.RecordJob, Name: "tick"}, job.Change{Kind: job.RecordCursor, Name: "tick"})
+			h.write(h.def(func(j *job.Job) { j.Created, j.Updated, j.Since = minute(3), minute(3), minute(3) }))
+			h.write(gone(h.slotName(1))...)
+			h.backfill(1, 5)
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := newHistory()
@@ -126,6 +133,25 @@ func TestRemovedHistoryIsNoViolation(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// backfill runs slot n in minute at.
+func (h *history) backfill(n, at int) {
+	r := h.slot(n)
+	r.Kind, r.Due, r.Created = job.KindBackfill, minute(at), minute(at)
+	h.finish(h.claim(h.arm(r)), job.Succeeded, at)
+}
+
+// TestASlotThatABackfillRepeats backfills a slot of the present job, whose run history has removed.
+func TestASlotThatABackfillRepeats(t *testing.T) {
+	h := newHistory()
+	h.fire(1)
+	h.write(gone(h.slotName(1))...)
+	h.backfill(1, 5)
+	got := verify.Check(h.input()).Violations
+	if len(got) != 1 || got[0].Invariant != 1 || got[0].Subject != h.slotName(1) {
+		t.Errorf("got %+v, want one violation of invariant 1", got)
 	}
 }
 

@@ -56,6 +56,29 @@ func TestABackfillOrderedInAPause(t *testing.T) {
 	}
 }
 
+// TestABackfillAfterAnEditOfTheJitter gives a job a schedule with jitter. Its first slots have passed, and some of them have run before
+// the edit. A backfill runs none of them, whether history still has these runs or not.
+func TestABackfillAfterAnEditOfTheJitter(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	spec := job.Spec{Every: job.Duration(time.Second), Command: []string{"true"}}
+	r.put(t, "pay5", spec)
+	began := time.Now()
+	eventually(t, "some slots have run", func() bool { return time.Since(began) > 4*time.Second })
+	spec.Every, spec.Jitter = job.Duration(2*time.Second), job.Duration(10*time.Second) // the share of pay5 is about four seconds
+	r.put(t, "pay5", spec)
+	edited := time.Now()
+	eventually(t, "slots are skipped", func() bool {
+		events, err := r.node.store.Events(t.Context(), "pay5", 10)
+		return err == nil && len(events) > 0
+	})
+	v, err := r.StartBackfill(t.Context(), "pay5", api.BackfillRequest{From: began.Add(time.Second), To: edited.Add(-time.Second)})
+	if err != nil || v.Total != 0 {
+		t.Errorf("got %d slots in %v, %v; want none", v.Total, v.Ranges, err)
+	}
+}
+
 // TestADryRunAfterADeletion backfills a job that was deleted and created again. The dry run does not count the slots that have a run
 // of the deleted job among those that would run.
 func TestADryRunAfterADeletion(t *testing.T) {

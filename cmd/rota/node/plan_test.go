@@ -31,6 +31,29 @@ func TestExplainKnowsSlotsThatADeletedJobSkipped(t *testing.T) {
 	}
 }
 
+// TestExplainFindsTheRunOfAnEarlierSchedule asks for a slot of an earlier schedule. The present schedule has slots in the same minute.
+func TestExplainFindsTheRunOfAnEarlierSchedule(t *testing.T) {
+	t.Parallel()
+	set := outside(t, "q1", etcd(t))
+	set.Worker.Enabled = false
+	r := start(t, Config{Settings: set, Version: version})
+	r.put(t, "tick", job.Spec{Every: job.Duration(20 * time.Second), Shell: "true"})
+	slot := time.Date(2026, 11, 21, 2, 30, 7, 0, time.UTC)
+	if _, err := r.node.store.Submit(t.Context(), job.Run{
+		Job: "tick", ID: job.SlotID(slot), Kind: job.KindScheduled, Slot: slot, Due: slot, State: job.Skipped, Reason: "paused",
+		Created: slot, Finished: slot, Generation: 1,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the run is explained", func() bool {
+		v, err := r.Explain(t.Context(), "tick", slot)
+		return err == nil && v.Verdict == "skipped" && v.Ref == "tick/"+job.SlotID(slot)
+	})
+	if v, err := r.Explain(t.Context(), "tick", slot.Add(-time.Second)); err != nil || v.Slot == nil || v.Slot.Second() != 0 {
+		t.Errorf("a second before it: got %+v, %v, want the slot of the present schedule", v, err)
+	}
+}
+
 // TestACursorInTheFuture has a cursor that somebody writes by hand. While a replica leads, it is written back. If nobody led at that
 // time, a leader with a wrong clock may have written it, so it stays: next follows it, and the job needs attention.
 func TestACursorInTheFuture(t *testing.T) {

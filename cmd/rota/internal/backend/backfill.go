@@ -132,7 +132,7 @@ func (b *Backend) plan(
 	}
 	var skipped []job.SlotRange
 	for _, e := range events {
-		if e.Kind == job.EventSkipped {
+		if e.Kind == job.EventSkipped && policy.NeverRan(e.Reason) {
 			skipped = append(skipped, job.SlotRange{From: e.From, To: e.To})
 		}
 	}

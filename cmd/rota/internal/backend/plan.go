@@ -103,10 +103,12 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	return v, nil
 }
 
-// runAt reads the run of the slot at at, nil if there is none. It looks for a slot of the present schedule, and of earlier ones.
+// runAt reads the run of the slot at at, nil if there is none. It looks for a slot of the present schedule, and of earlier ones. A
+// run in the very second of at comes before a slot of the present schedule that is only in the same minute.
 func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedule, at time.Time) (*job.Run, error) {
 	slot, ok := explain.Slot(when, at)
-	if !ok {
+	inSecond := func(t time.Time) bool { return t.Truncate(time.Second).Equal(at.Truncate(time.Second)) }
+	if !ok || !inSecond(slot) {
 		minute := at.Truncate(time.Minute)
 		earlier := b.mirror.Runs(name, time.Time{}, func(r *job.Run) bool {
 			return (r.Kind == job.KindScheduled || r.Kind == job.KindBackfill) && r.Slot.Truncate(time.Minute).Equal(minute)
@@ -115,9 +117,12 @@ func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedul
 		for i, r := range earlier {
 			slots[i] = r.Slot
 		}
-		if slot, ok = explain.SlotAmong(slots, at); !ok {
-			return nil, nil
+		if among, found := explain.SlotAmong(slots, at); found && (!ok || inSecond(among)) {
+			slot, ok = among, true
 		}
+	}
+	if !ok {
+		return nil, nil
 	}
 	r, err := b.store.Run(ctx, name, job.SlotID(slot))
 	switch {
