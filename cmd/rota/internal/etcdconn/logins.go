@@ -8,7 +8,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// loginReuse is how long a login serves further streams. It also bounds how long a client uses a token that etcd has just withdrawn.
+// loginReuse is how long a login serves further streams. It also bounds how long a client uses a token that etcd has withdrawn.
 const loginReuse = 2 * time.Second
 
 // logins shares the logins of one client. The client logs in for each stream that it opens. If etcd is slow, streams break and

@@ -48,7 +48,8 @@ func TestLoginsAreShared(t *testing.T) {
 			t.Errorf("got %d logins for %d streams, want at most 3 for at least 20", etcd.logins, served)
 		}
 		time.Sleep(time.Minute)
-		if got, err := s.Authenticate(t.Context(), "rota", "x"); err != nil || got.Token != fmt.Sprint("token ", etcd.logins) || etcd.logins > 4 {
+		got, err := s.Authenticate(t.Context(), "rota", "x")
+		if err != nil || got.Token != fmt.Sprint("token ", etcd.logins) || etcd.logins > 4 {
 			t.Errorf("later: got %v, %v after %d logins, want a new token", got, err, etcd.logins)
 		}
 		etcd.err, etcd.after = errors.New("refused"), 0
