@@ -147,7 +147,7 @@ func (s *Settings) checkAuth(fail func(key, hint, format string, args ...any)) {
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
 	if err == nil && !loopback && s.Auth.Mode != AuthRequired && (s.HTTP.TLS.ClientCA == "" || s.HTTP.TLS.Optional) && !s.Insecure {
 		const hint = "set auth.mode: required with auth.file, or http.tls.client_ca; " +
-			"--insecure accepts that everybody who reaches it runs commands"
+			"insecure: true accepts that everybody who reaches it runs commands"
 		fail("http.listen", hint, "%s is not a loopback address, and auth.mode is %s", quote(s.HTTP.Listen), s.Auth.Mode)
 	}
 }

@@ -186,9 +186,30 @@ func (l layers) section(r *reader, n *yaml.Node, prefix string, values map[strin
 			}
 			l.section(r, value, path+".", values)
 		default:
+			if use := elsewhere(key.Value); use != "" {
+				r.fail(key, use, "unknown key %s in %s", quote(key.Value), what)
+				return
+			}
 			r.unknown(key, what, below(prefix))
 		}
 	})
+}
+
+// elsewhere returns a hint for a key that stands in the wrong section. It is empty if no setting, or more than one, ends with this
+// word.
+func elsewhere(word string) (hint string) {
+	for _, s := range settings {
+		switch {
+		case s.key != word && !strings.HasSuffix(s.key, "."+word):
+		case hint != "":
+			return ""
+		case s.key == word:
+			hint = "use " + word + " at the top level"
+		default:
+			hint = "use " + s.key
+		}
+	}
+	return hint
 }
 
 func isSection(path string) bool {

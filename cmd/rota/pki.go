@@ -2,6 +2,8 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,10 +70,16 @@ read a renewed certificate by themselves.`,
 			if err != nil {
 				return err
 			}
+			before := pki.Names(dir, args[0])
 			if err := authority.Issue(dir, pki.Request{Name: args[0], Kind: kind, Hosts: hosts, Life: life}, c.now()); err != nil {
 				return usageError{err.Error(), "use --role replica, worker or user, and a name without slashes"}
 			}
 			c.printErr("wrote %s and %s", filepath.Join(dir, args[0]+".crt"), filepath.Join(dir, args[0]+".key"))
+			after := pki.Names(dir, args[0])
+			if gone := slices.DeleteFunc(before, func(n string) bool { return slices.Contains(after, n) }); len(gone) > 0 {
+				c.printErr("warning: the earlier certificate was also for %s; repeat the command with the options of the first time, if %s "+
+					"needs that", strings.Join(gone, ", "), args[0])
+			}
 			return nil
 		},
 	}

@@ -211,7 +211,7 @@ func TestAClusterOfOneDoesNotBecomeTwo(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = tryStart(t, cfgs[0])
-	wantError(t, err, cfgs[0].Dir, "cluster of one", "lists 3 members")
+	wantError(t, err, cfgs[0].Dir, "cluster of one", "lists 3 members", "set etcd.embedded.rejoin: auto")
 	if !errors.Is(err, ErrMembers) {
 		t.Errorf("the first member: got %v, want %v", err, ErrMembers)
 	}

@@ -30,7 +30,7 @@ func (s *Server) added(ctx context.Context, e *embed.Config) (bool, error) {
 	others := s.cfg.others()
 	if len(others) > 0 && servedAlone(s.cfg.Dir) && !(s.cfg.Rejoin && s.cfg.isFirst()) {
 		return false, fmt.Errorf("%s holds a cluster of one, and etcd.embedded.cluster lists %d members: %w; %s",
-			s.cfg.Dir, len(others)+1, ErrMembers, otherMembers)
+			s.cfg.Dir, len(others)+1, ErrMembers, s.cfg.growth())
 	}
 	if s.cfg.hasData() || len(others) == 0 {
 		return false, nil
@@ -56,6 +56,18 @@ func (s *Server) added(ctx context.Context, e *embed.Config) (bool, error) {
 		return false, errors.New(s.lost("the others know"))
 	}
 	return added, err
+}
+
+// growth says what an operator must do so that a cluster of one grows.
+func (c Config) growth() string {
+	switch {
+	case c.Rejoin:
+		return fmt.Sprintf("list %s first if the cluster must keep its data; to join without data, move %s away", c.Name, c.Dir)
+	case c.isFirst():
+		return "set etcd.embedded.rejoin: auto, or " + otherMembers
+	default:
+		return otherMembers
+	}
 }
 
 // hasData reports whether the member has data of a cluster.

@@ -142,9 +142,11 @@ func TestTheSettingsDecideTheMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.Cluster, second.Peer = cfgs[1].Cluster, cfgs[1].Peer
-	if _, err := tryStart(t, second); !errors.Is(err, ErrMembers) {
+	_, err := tryStart(t, second)
+	if !errors.Is(err, ErrMembers) {
 		t.Errorf("a cluster of one that is not listed first: got %v, want %v", err, ErrMembers)
 	}
+	wantError(t, err, "list "+second.Name+" first", "move "+second.Dir+" away")
 
 	servers := startAll(t, cfgs)
 	wantValue(t, servers[2].Client(), "k", "1")

@@ -114,6 +114,9 @@ func (s *Server) launch(ctx context.Context) (err error) {
 	if err := checkDatabase(s.cfg.Dir); err != nil {
 		return err
 	}
+	if err := s.cfg.checkComplete(); err != nil {
+		return err
+	}
 
 	e := s.cfg.etcd()
 	lp := e.ListenPeerUrls[0]

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"strings"
 	"time"
 
@@ -65,7 +63,7 @@ func (c *Conn) embed(ctx context.Context) error {
 	}
 	server, err := embedded.Start(ctx, c.cfg.Member, c.log)
 	switch {
-	case errors.Is(err, embedded.ErrMembers):
+	case errors.Is(err, embedded.ErrMembers), errors.Is(err, embedded.ErrIncomplete):
 		return failure.Config(err)
 	case err != nil:
 		return failure.Place(err)
@@ -200,28 +198,12 @@ func (c *Conn) await(ctx context.Context, ask func(ctx context.Context) error) e
 		case time.Since(logged) >= complainEach:
 			logged = time.Now()
 			c.log.Error("etcd does not answer, trying again", "endpoints", strings.Join(c.cfg.Etcd.Endpoints, ","),
-				"err", unreached(c.cfg.Etcd.Endpoints, err))
+				"err", unreached(ctx, c.cfg.Etcd, err))
 		}
 		if loop.Pause(ctx, pause); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// unreached explains why no endpoint answers. The error of the client only says that the time ran out.
-func unreached(endpoints []string, err error) string {
-	for _, ep := range endpoints {
-		u, parseErr := url.Parse(ep)
-		if parseErr != nil || u.Host == "" {
-			continue
-		}
-		conn, dialErr := net.DialTimeout("tcp", u.Host, time.Second)
-		if dialErr != nil {
-			return dialErr.Error()
-		}
-		conn.Close()
-	}
-	return failure.Short(err)
 }
 
 func ignoreCanceled(err error) error {

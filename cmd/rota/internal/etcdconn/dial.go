@@ -58,6 +58,7 @@ func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
 	}
 	if cfg.Username != "" {
 		election.ReuseStreams(client)
+		client.Auth = &logins{Auth: client.Auth, now: time.Now}
 	}
 	return client, nil
 }

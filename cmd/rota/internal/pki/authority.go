@@ -137,6 +137,27 @@ func (a *Authority) Issue(dir string, req Request, now time.Time) error {
 	return write(dir, req.Name+".crt", req.Name+".key", der, key)
 }
 
+// Names returns the identity, hosts and addresses of a certificate that Issue wrote to dir. It returns nil if there is none.
+func Names(dir, name string) []string {
+	der, err := readPEM(filepath.Join(dir, name+".crt"), "CERTIFICATE")
+	if err != nil {
+		return nil
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, id := range cert.URIs {
+		names = append(names, id.String())
+	}
+	names = append(names, cert.DNSNames...)
+	for _, ip := range cert.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return names
+}
+
 func addHosts(template *x509.Certificate, hosts []string) {
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
