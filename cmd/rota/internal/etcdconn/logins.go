@@ -20,7 +20,7 @@ type logins struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	current *login // guarded by mu: the latest login; nil before the first one and after an error
+	current *login // guarded by mu: the latest login; nil before the first one
 }
 
 type login struct {
