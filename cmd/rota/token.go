@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -124,7 +126,7 @@ func (c *cli) printToken(secret auth.Secret, t *auth.Token) error {
 		p.line("# the entry for tokens in auth.file:")
 		p.line("- id: %s", t.ID)
 		p.line("  sha256: %s", t.Hash)
-		p.line("  principal: %s", t.Principal)
+		p.line("  principal: %s", yamlWord(t.Principal))
 		p.line("  role: %s", t.Role)
 		if len(t.Jobs) > 0 {
 			text, _ := json.Marshal(t.Jobs) // JSON is valid YAML; the encoding of a list of texts cannot fail
@@ -134,7 +136,17 @@ func (c *cli) printToken(secret auth.Secret, t *auth.Token) error {
 			p.line("  expires: %s", t.Expires.Format(time.RFC3339))
 		}
 		if t.Note != "" {
-			p.line("  note: %s", fmt.Sprintf("%q", t.Note))
+			p.line("  note: %q", t.Note)
 		}
 	})
 }
+
+// yamlWord returns a text as YAML has it in one line: as it is if that is plainly a word, and quoted otherwise.
+func yamlWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z][\w@.-]*$`)
