@@ -24,6 +24,19 @@ func (m *Mirror) Run(name string) (*job.Run, bool) {
 	return r, r != nil
 }
 
+// RunsNamed returns the runs with an id in all jobs, without delayed runs that wait for their time. It looks at each job that has
+// runs. A terminal run comes as from Run.
+func (m *Mirror) RunsNamed(id string) (list []*job.Run) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, runs := range m.runs {
+		if r := runs[id]; r != nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
 // Always is later than every due time.
 var Always = time.Unix(math.MaxInt64-(1<<40), 0)
 

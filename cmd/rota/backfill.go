@@ -106,7 +106,7 @@ func writeDryRun(p *page, v *api.BackfillView) {
 		p.line("do not run, because the schedule has not decided them yet: %s", counted(v.Open, "slot"))
 	}
 	if v.Unknown > 0 {
-		p.line("do not run, because their run may have been removed from history: %s", counted(v.Unknown, "slot"))
+		p.line("do not run, because nobody knows whether they ran: %s", counted(v.Unknown, "slot"))
 	}
 	for _, slot := range v.First {
 		p.line("  %s", p.moment(slot))

@@ -19,9 +19,9 @@ type Config struct {
 	// ClaimTimeout is how long a present worker may keep a due run without starting it or handing it back. After that
 	// the leader takes the run back. Zero means DefaultClaimTimeout.
 	ClaimTimeout time.Duration
-	// StopMargin is how long after its timeout and kill grace an attempt may still run before its worker is asked to stop
-	// it, counted from the start of the term at the earliest. It covers a slow worker clock, a claim that the planner saw late,
-	// and a leader whose clock is set soon after its start. Zero means DefaultStopMargin.
+	// StopMargin is how long after its timeout and kill grace an attempt may still run before its worker is asked to stop it. It
+	// is counted from the start of the planner's first term at the earliest. It covers a slow worker clock, a claim that the
+	// planner saw late, and a leader whose clock is set soon after its start. Zero means DefaultStopMargin.
 	StopMargin time.Duration
 	// StopPatience is how long after that request the attempt is given up. Zero means DefaultStopPatience.
 	StopPatience time.Duration

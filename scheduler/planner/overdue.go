@@ -28,8 +28,8 @@ func (p *Planner) stopOverdue(j *jobState, now time.Time) *job.Decision {
 }
 
 func (p *Planner) stopOverdueRun(j *jobState, r *liveRun, now time.Time) *job.Decision {
-	// A clock that is wrong at the start of a term, such as after a boot, is usually set within the margin.
-	switch overdue := job.Later(r.deadline(), p.leadSince).Add(p.cfg.StopMargin); {
+	// A clock that is wrong at the start of the process, such as after a boot, is usually set within the margin.
+	switch overdue := job.Later(r.deadline(), p.firstLed).Add(p.cfg.StopMargin); {
 	case r.Reason == reasonOverdue: // an earlier leader may have asked the worker, but r.since is by this leader's clock
 		if at := r.since.Add(p.cfg.StopPatience); now.Before(at) {
 			p.wakeAt(j, at)

@@ -20,6 +20,7 @@ type Planner struct {
 	leading    bool
 	term       int64         // the latest term of which a cursor is known
 	leadSince  time.Time     // no leader dispatched slots that were due before this time
+	firstLed   time.Time     // when the first term of this planner began; zero: it has not led
 	now        time.Time     // of the latest Plan
 	seen       int64         // all changes up to this revision have been applied
 	feedLag    time.Duration // see SetFeedLag
@@ -59,6 +60,9 @@ func New(cfg Config) *Planner {
 // Lead starts a term at now. Before the call, Apply must have received the whole content of the store.
 func (p *Planner) Lead(now time.Time) {
 	p.leading, p.leadSince = true, now
+	if p.firstLed.IsZero() {
+		p.firstLed = now
+	}
 	for _, w := range p.workers {
 		w.reserved, w.reservedEarly = 0, 0
 	}

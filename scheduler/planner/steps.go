@@ -102,9 +102,16 @@ func (p *Planner) wakeJoins(j *jobState) {
 	}
 }
 
-// isFollowed reports whether steps wait for the end of the run r of j.
+// isFollowed reports whether steps begin at the end of r, a run of j or a copy of one: those of its slot, or those that a client
+// started with it. A step that joins j between the arming and the slot may begin while r goes on.
 func (p *Planner) isFollowed(j *jobState, r *job.Run) bool {
-	return len(p.steps.children[j.name]) > 0 || len(p.steps.needed[r.Name()]) > 0
+	of, slot := r.ID, r.Kind == job.KindScheduled
+	if r.CopyOf() != "" {
+		of = r.CopyOf()
+		parent := j.live.get(of)
+		slot = parent != nil && parent.Kind == job.KindScheduled
+	}
+	return slot && len(p.steps.children[j.name]) > 0 || len(p.steps.needed[j.name+"/"+of]) > 0
 }
 
 // setBad records whether the record of a run is unreadable.

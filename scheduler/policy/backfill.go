@@ -31,7 +31,8 @@ const (
 	ReasonOvertaken = "the schedule was changed after a later slot was armed"
 )
 
-// NeverRan reports whether no slot of a range that was skipped with this reason can have had a run.
+// NeverRan reports whether no slot of a range that was skipped with this reason can have had a run. A slot that an edit of the
+// schedule skipped may run after another edit.
 func NeverRan(reason string) bool { return reason == ReasonPaused || IsMissed(reason) }
 
 // Backfillable returns the stretches between from and to, both included, in which no slot of the job can have had a run.

@@ -41,10 +41,12 @@ func Incidents(f Facts) (list []Incident) {
 	var all []trouble
 	for _, e := range f.Cluster {
 		switch {
-		case e.Kind == job.EventOutage && e.To.IsZero() && e.Cause == job.OutageStopped && f.Now.Sub(e.From) > stopped:
-			all = append(all, trouble{e.From, e.From.Add(stopped)})
 		case e.Kind == job.EventOutage:
-			all = append(all, trouble{e.From, e.To})
+			until := e.To
+			if e.Cause == job.OutageStopped && cmp.Or(until, f.Now).Sub(e.From) > stopped {
+				until = e.From.Add(stopped)
+			}
+			all = append(all, trouble{e.From, until})
 		case e.Kind == job.EventLeader && !e.From.IsZero() && e.At.Sub(e.From) >= time.Second:
 			all = append(all, trouble{e.From, e.At})
 		case e.Kind == job.EventLeader && e.Previous != "":

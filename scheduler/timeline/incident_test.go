@@ -256,7 +256,11 @@ func TestAReplicaThatLeftIsInNoLaterIncident(t *testing.T) {
 	if !ok || !got.From.Equal(at(later)) || !got.Until.Equal(at(later+20)) || strings.Contains(strings.Join(got.Sentences, " "), "q4") {
 		t.Errorf("got %+v, want the incident of q3 alone", got)
 	}
-	f.Cluster, f.Now = f.Cluster[:1], at(60)
+	f.Cluster[0] = outage("q4", job.OutageStopped, 5, 2*later)
+	if got, ok := timeline.Describe(f, timeline.Members{Expected: 3, Present: 3, Tolerated: 1}, at(later+10)); !ok || !got.From.Equal(at(later)) {
+		t.Errorf("after its return: got %+v, want the same", got)
+	}
+	f.Cluster, f.Now = []*job.Event{outage("q4", job.OutageStopped, 5, 0)}, at(60)
 	if got := timeline.Incidents(f); len(got) != 1 || !got[0].Until.IsZero() {
 		t.Errorf("after a minute: got %+v, want an incident that lasts", got)
 	}

@@ -56,6 +56,10 @@ func TestRemovalsByHandAreNoted(t *testing.T) {
 		"an unreadable definition": {func(h *history) {
 			h.records["jobs/tick"] = job.Change{Kind: job.RecordJob, Name: "tick", Key: "/rota/jobs/tick", Bad: errors.New("bad")}
 		}, "is unreadable"},
+		"an unreadable limit in use": {func(h *history) {
+			h.records["limits/db"] = job.Change{Kind: job.RecordLimit, Name: "db", Key: "/rota/limits/db", Bad: errors.New("bad")}
+			h.write(h.def(func(j *job.Job) { j.Generation, j.Spec.Limits = 2, []string{"db"} }), audit(h, "put-job"))
+		}, "is unreadable"},
 		"a limit in use": {func(h *history) {
 			h.write(h.def(func(j *job.Job) { j.Generation, j.Spec.Limits = 2, []string{"db"} }), audit(h, "put-job"))
 		}, "job tick names the limit db, which is not defined"},

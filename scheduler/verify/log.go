@@ -185,7 +185,8 @@ func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
 }
 
 // ofNewJob reports whether r is a backfilled run of a job that was created after created, the time at which an earlier run of this
-// slot was created. The earlier run belonged to another job of the same name, which was deleted.
+// slot was created. The earlier run belonged to another job of the same name, which was deleted. If the time is not known, because
+// the log begins later, ofNewJob assumes so.
 func (l *replay) ofNewJob(r *job.Run, created time.Time) bool {
 	def := l.defs[r.Job]
 	return r.Kind == job.KindBackfill && def != nil && r.Slot.Before(def.Created) && created.Before(def.Created)

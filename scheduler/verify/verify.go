@@ -113,8 +113,11 @@ func (c *checker) record(r job.Change) {
 		c.known[r.Name], c.created[r.Name] = true, r.Create
 	}
 	if r.Bad != nil {
-		if r.Kind == job.RecordJob {
+		switch r.Kind {
+		case job.RecordJob:
 			c.spoilt[r.Name] = true
+		case job.RecordLimit:
+			c.limits = append(c.limits, &job.Limit{Name: r.Name}) // its last readable record counts
 		}
 		c.note("%s is unreadable and quarantined: %v", r.Key, r.Bad)
 		return

@@ -33,7 +33,6 @@ const (
 	overloadGC   = 0.1  // share of the used processor time that collections take at least
 	overloadFor  = 2    // consecutive polls
 	startFor     = 10   // polls: a process is not overloaded before its start, which reads the store, has ended
-	mostOverload = 400  // percent of the live memory
 )
 
 // When a process counts as at rest. Then it returns unused memory to the machine. It needs most of its memory at the start, to
@@ -65,7 +64,7 @@ func SpareMemory(ctx context.Context, embedded bool) {
 		next := growth(live, spare)
 		times := cpuTimes{total: read[2].Value.Float64(), idle: read[3].Value.Float64(), gc: read[4].Value.Float64()}
 		if embedded && load.lasts(times) {
-			next = max(next, min(growthWithin(live, limit/spareShare), mostOverload))
+			next = max(next, growthWithin(live, limit/spareShare))
 		}
 		if next != set {
 			debug.SetGCPercent(next)

@@ -152,7 +152,6 @@ type Backend struct {
 	voters      func() int
 	found       findings
 	load        load
-	moves       hookMoves
 
 	streams sync.WaitGroup // counts the streams of events, which end with their requests
 	hub     *hub           // their source

@@ -202,7 +202,7 @@ func (b *Backend) StopBackfill(ctx context.Context, name, by string) (api.Backfi
 	if err := b.up(); err != nil {
 		return api.BackfillView{}, err
 	}
-	var began time.Time // of the backfill that the client means
+	var began time.Time // of the backfill that this request found first
 	o, err := store.Edit(ctx,
 		func(ctx context.Context) (job.Backfill, error) {
 			o, err := b.store.Backfill(ctx, name)

@@ -10,6 +10,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/webhook"
 )
 
@@ -36,6 +37,21 @@ func (b *Backend) deliver(t *testing.T, hook, id string) (run string, created bo
 		t.Fatal(err)
 	}
 	return v.Name(), created
+}
+
+// A client may choose the key that a delivery will have. That does not keep the delivery from its run.
+func TestAKeyOfAClientIsNoDelivery(t *testing.T) {
+	b := inMemory(t)
+	b.define(t, "toy", `{"command":["true"]}`)
+	b.define(t, "pay", `{"command":["true"],"hooks":{"paid":{"secret":"${file:/run/secret}"}}}`)
+	now := time.Now().UTC()
+	s := api.Submission{Job: "toy", Kind: job.KindManual, Asked: now, Due: now, Key: "hook/paid/m1", By: "operator ci"}
+	if _, _, err := b.Submit(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if run, created := b.deliver(t, "paid", "m1"); !created || run[:4] != "pay/" {
+		t.Errorf("got run %s, created %v", run, created)
+	}
 }
 
 func TestADeliveryMakesOneRunAlsoIfItsHookMoves(t *testing.T) {

@@ -50,8 +50,11 @@ func (b *Backend) Deliver(ctx context.Context, d api.Delivery) (v api.RunView, c
 	s := api.Submission{
 		Job: j.Name, Kind: job.KindManual, Asked: d.At, Due: d.At, Key: deliveryKey(d.Hook, id), By: d.By, Hook: d.Hook,
 	}
-	if there, ok := b.delivered(ctx, d.Hook, s.Key, j); ok { // the hook has moved since
-		return api.NewRunView(there), false, nil
+	switch there, err := b.delivered(ctx, d.Hook, s.Key, j, d.At); {
+	case err != nil:
+		return api.RunView{}, false, err
+	case there != nil:
+		return api.NewRunView(*there), false, nil
 	}
 	if s.Params, err = webhook.Params(hook.Param, id, d.Body); err != nil {
 		if there, ok := b.earlier(ctx, &job.Run{Job: j.Name, ID: runID(s.Key, d.At), Key: s.Key}); ok { // the hook has changed since
