@@ -24,7 +24,10 @@ func TestOverdueRunsEndAlsoIfTermsAreShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.store.put(job.Change{Kind: job.RecordRun, Name: claimed.Name(), Value: &claimed})
+	claimed.Bound = minutely
+	if _, err := r.store.writeRun(claimed); err != nil {
+		t.Fatal(err)
+	}
 	for range 10 {
 		r.now = r.now.Add(59 * time.Second)
 		r.lead()
