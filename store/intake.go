@@ -180,7 +180,7 @@ func (in *Intake) leave(ps []*passage) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, p := range ps {
-		if p.gate.users--; p.gate.users == 0 && !p.gate.unused {
+		if p.gate.users--; p.gate.users == 0 && !p.gate.unused && p.name != allGate { // the gate of all jobs stays
 			p.gate.unused, in.unused = true, append(in.unused, p.name)
 		}
 	}

@@ -129,6 +129,10 @@ func (c *Cancel) Is(o *Cancel) bool {
 // Name returns the run's identity, <job>/<slot or id>. A job sees it as ROTA_RUN.
 func (r *Run) Name() string { return r.Job + "/" + r.ID }
 
+// KeyRetention is the shortest time for which a run that was submitted with an idempotency key is kept after its end, even if less
+// history is kept. While its record exists, the same key creates no other run.
+const KeyRetention = 24 * time.Hour
+
 // IdempotencyKey returns a key that all attempts of the run share. While the store keeps this run, no other run of its
 // job has the key. It is the caller's key, which runs of other jobs may have too. If the caller gave none, it is the
 // run's name.

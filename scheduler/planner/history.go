@@ -7,24 +7,20 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// KeyRetention is the shortest time for which a run that was submitted with an idempotency key is kept, even if Retention is
-// shorter. While its record exists, the same key creates no other run.
-const KeyRetention = 24 * time.Hour
-
 // AskedRetention is the shortest time for which any other submitted run is kept, even if Retention is shorter. A client that
 // got no answer may repeat its request. While the record exists, the repetition creates no other run. The cursor does this for
 // the runs of slots.
 const AskedRetention = time.Minute
 
 // protections are the times for which runs are protected from removal.
-var protections = [...]time.Duration{KeyRetention, AskedRetention}
+var protections = [...]time.Duration{job.KeyRetention, AskedRetention}
 
 // protection returns the shortest time for which r is kept after its end, even if Retention is shorter. It is one of
 // protections, or zero for the run of a slot. The cursor, or the position of a backfill, passed the slot with its creation.
 func protection(r *job.Run) time.Duration {
 	switch {
 	case r.Key != "":
-		return KeyRetention
+		return job.KeyRetention
 	case r.Kind != job.KindScheduled && r.Kind != job.KindBackfill:
 		return AskedRetention
 	}

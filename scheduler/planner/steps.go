@@ -102,8 +102,8 @@ func (p *Planner) wakeJoins(j *jobState) {
 	}
 }
 
-// isFollowed reports whether steps begin at the end of r, a run of j or a copy of one: those of its slot, or those that a client
-// started with it. A step that joins j between the arming and the slot may begin while r goes on.
+// isFollowed reports whether steps begin at the end of r, a run of j or a copy of one. They are those of its slot, or those that a
+// client started with it. A step that joins j between the arming and the slot may begin while r goes on.
 func (p *Planner) isFollowed(j *jobState, r *job.Run) bool {
 	of, slot := r.ID, r.Kind == job.KindScheduled
 	if r.CopyOf() != "" {

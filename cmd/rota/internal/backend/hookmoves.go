@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/scheduler/planner"
 )
 
-// delivered returns the run that an earlier delivery with this key has made of another job, which had the hook before j; nil if there
-// is none. It finds each run that was created before the hook came to j.
+// delivered returns the run that an earlier delivery with this key has made of another job, which had the hook before j. It finds
+// each run that was created before the hook came to j. nil: there is none.
 func (b *Backend) delivered(ctx context.Context, hook, key string, j *job.Job, now time.Time) (*job.Run, error) {
-	if now.Sub(j.Updated) > planner.KeyRetention {
+	if now.Sub(j.Updated) > job.KeyRetention {
 		return nil, nil
 	}
 	if err := b.mirror.WaitFor(ctx, j.Rev); err != nil {
