@@ -68,8 +68,8 @@ func (l *Listeners) At(to netip.AddrPort) bool {
 	return k.ports[to.Port()] && (addr.IsLoopback() || k.local[addr])
 }
 
-// look resolves all addresses, and each name once. A name that cannot be resolved keeps its last addresses, also if it does not exist
-// any more. Otherwise jobs could reach the store while the name server is down, or does not know a name for a while.
+// look resolves all addresses, and each name once. A name that cannot be resolved keeps its last addresses, also if the name server
+// says that it does not exist. Otherwise jobs could reach the store while the name server is down, or lacks a name for a while.
 func (l *Listeners) look(ctx context.Context, peers []string) {
 	k := &known{
 		local: localAddrs(), ports: map[uint16]bool{}, targets: map[netip.AddrPort]bool{}, hosts: map[string][]netip.Addr{},

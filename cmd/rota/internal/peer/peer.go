@@ -19,8 +19,8 @@ import (
 
 // Transport returns the scheme and the transport for requests to other processes. They use TLS if this process does. The
 // transport presents this process's certificate. It trusts the authorities of the system and the authority of client certificates.
-// It reads the files of both again for each connection, and uses what it read last while they are not whole. If TLS is optional, it also reaches processes that have none. The caller
-// closes its idle connections.
+// It reads the files of both again for each connection. If a file is not whole, it uses what it read last. If TLS is optional, it
+// also reaches processes that have none. The caller closes its idle connections.
 func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, err error) {
 	transport = &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 3 * time.Second}).DialContext,

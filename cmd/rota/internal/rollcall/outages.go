@@ -31,7 +31,7 @@ func (c *Calls) begin(o job.Outage) {
 }
 
 // drop removes the oldest outage that has ended. If none has, it removes the oldest one of a replica that is not present in the
-// store, and that replica is not called any more: its name may never return. Without such a replica, drop returns false.
+// store. It does not call that replica any more, because the name may never return. Without such a replica, drop returns false.
 func (c *Calls) drop() bool {
 	i := slices.IndexFunc(c.outages, func(o job.Outage) bool { return !o.Until.IsZero() })
 	if i < 0 {
