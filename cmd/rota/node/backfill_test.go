@@ -1,6 +1,7 @@
 package node
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -65,7 +66,10 @@ func TestABackfillAfterAnEditOfTheJitter(t *testing.T) {
 	spec := job.Spec{Every: job.Duration(time.Second), Command: []string{"true"}}
 	r.put(t, "pay5", spec)
 	began := time.Now()
-	eventually(t, "some slots have run", func() bool { return time.Since(began) > 4*time.Second })
+	eventually(t, "the slots of three seconds have run", func() bool {
+		l, err := r.Runs(t.Context(), client.RunFilter{Job: "pay5", States: []job.State{job.Succeeded}}, "")
+		return err == nil && slices.ContainsFunc(l.Runs, func(v api.RunView) bool { return v.Slot.After(began.Add(3 * time.Second)) })
+	})
 	spec.Every, spec.Jitter = job.Duration(2*time.Second), job.Duration(10*time.Second) // the share of pay5 is about four seconds
 	r.put(t, "pay5", spec)
 	edited := time.Now()

@@ -2,9 +2,7 @@ package node
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/peer"
@@ -29,12 +27,12 @@ func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 	if t.ClientCA == "" {
 		return c, nil
 	}
-	if _, err := authority(t.ClientCA); err != nil {
-		return nil, err
+	if _, _, err := peer.Authority(t.ClientCA); err != nil {
+		return nil, failure.Config(err)
 	}
 	c.ClientAuth = tls.RequireAndVerifyClientCert
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		pool, err := authority(t.ClientCA)
+		pool, _, err := peer.Authority(t.ClientCA)
 		if err != nil {
 			return nil, err // refuse all clients if the authority cannot be read
 		}
@@ -55,17 +53,4 @@ func (n *Node) optionalTLS() (list []string) {
 		list = append(list, "etcd.embedded.tls.optional")
 	}
 	return list
-}
-
-// authority reads the certificates of the authorities that sign client certificates.
-func authority(file string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, failure.Config(fmt.Errorf("read http.tls.client_ca: %w", err))
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, failure.Config(fmt.Errorf("read http.tls.client_ca %s: no certificate in it", file))
-	}
-	return pool, nil
 }

@@ -100,7 +100,7 @@ func TestTheAPISpeaksTLSAndKnowsItsClients(t *testing.T) {
 		}
 	})
 	t.Run("a client without a certificate is refused", func(t *testing.T) {
-		pool, err := authority(certs.ClientCA)
+		pool, _, err := peer.Authority(certs.ClientCA)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -145,7 +145,7 @@ func (c *Conn) Close() error {
 	if c.client == nil {
 		return probes
 	}
-	return errors.Join(probes, ignoreCanceled(c.client.Close()))
+	return errors.Join(probes, closeClient(c.client))
 }
 
 // A Follower has requests and watches in progress, which a change of etcd's members may interrupt.

@@ -58,7 +58,7 @@ func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
 	}
 	if cfg.Username != "" {
 		election.ReuseStreams(client)
-		client.Auth = &logins{Auth: client.Auth, now: time.Now}
+		client.Auth = &logins{Auth: client.Auth, now: time.Now, life: client.Ctx}
 	}
 	return client, nil
 }

@@ -68,7 +68,7 @@ func (c *endpoints) close() error {
 	var errs []error
 	for _, p := range c.probes {
 		if p != nil {
-			errs = append(errs, ignoreCanceled(p.Close()))
+			errs = append(errs, closeClient(p))
 		}
 	}
 	return errors.Join(errs...)

@@ -17,10 +17,12 @@ type slowAuth struct {
 	after  time.Duration
 	err    error
 	logins int
+	ended  int // logins that have returned
 }
 
 func (s *slowAuth) Authenticate(ctx context.Context, _, _ string) (*clientv3.AuthenticateResponse, error) {
 	s.logins++
+	defer func() { s.ended++ }()
 	token := fmt.Sprint("token ", s.logins)
 	select {
 	case <-time.After(s.after):
@@ -34,7 +36,7 @@ func (s *slowAuth) Authenticate(ctx context.Context, _, _ string) (*clientv3.Aut
 func TestLoginsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		etcd := &slowAuth{after: 4 * time.Second}
-		s := &logins{Auth: etcd, now: time.Now}
+		s := &logins{Auth: etcd, now: time.Now, life: t.Context}
 		served := 0
 		for range 100 {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -62,6 +64,27 @@ func TestLoginsAreShared(t *testing.T) {
 		}
 		if etcd.logins != before+2 {
 			t.Errorf("got %d logins, want 2: a refusal is not shared", etcd.logins-before)
+		}
+	})
+}
+
+// TestAClosedClientHasNoLogin closes a client during a login that etcd does not answer, and whose caller has given up.
+func TestAClosedClientHasNoLogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		etcd, client := &slowAuth{after: time.Hour}, clientv3.NewCtxClient(t.Context())
+		s := &logins{Auth: etcd, now: time.Now, life: client.Ctx}
+		client.Auth = s
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := s.Authenticate(ctx, "rota", "x"); err == nil {
+			t.Fatal("a login succeeds without an answer")
+		}
+		began := time.Now()
+		if err := closeClient(client); err != nil || etcd.ended != 1 || time.Since(began) > 0 {
+			t.Errorf("got %v after %v, %d logins have ended, want one at once", err, time.Since(began), etcd.ended)
+		}
+		if _, err := s.Authenticate(t.Context(), "rota", "x"); err == nil || etcd.logins != 1 {
+			t.Errorf("after the end: got %v, %d logins, want an error and no further login", err, etcd.logins)
 		}
 	})
 }

@@ -68,8 +68,8 @@ func (l *Listeners) At(to netip.AddrPort) bool {
 	return k.ports[to.Port()] && (addr.IsLoopback() || k.local[addr])
 }
 
-// look resolves all addresses. A name that cannot be resolved keeps its last addresses. Otherwise jobs could reach the store while
-// the name server is down.
+// look resolves all addresses, and each name once. A name that cannot be resolved keeps its last addresses, also if the name server
+// says that it does not exist. Otherwise jobs could reach the store while the name server is down, or lacks a name for a while.
 func (l *Listeners) look(ctx context.Context, peers []string) {
 	k := &known{
 		local: localAddrs(), ports: map[uint16]bool{}, targets: map[netip.AddrPort]bool{}, hosts: map[string][]netip.Addr{},
@@ -125,11 +125,13 @@ func (l *Listeners) resolve(ctx context.Context, k *known, address string) (all 
 	if host == "" {
 		host = "0.0.0.0"
 	}
-	addrs, err := l.lookUp(ctx, host)
-	if err != nil {
-		addrs = l.known.Load().hosts[host]
+	addrs, found := k.hosts[host]
+	if !found {
+		if addrs, err = l.lookUp(ctx, host); err != nil {
+			addrs = l.known.Load().hosts[host]
+		}
+		k.hosts[host] = addrs
 	}
-	k.hosts[host] = addrs
 	for _, addr := range addrs {
 		all = append(all, netip.AddrPortFrom(addr.Unmap(), uint16(number)))
 	}

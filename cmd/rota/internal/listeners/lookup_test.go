@@ -37,3 +37,27 @@ func TestANameKeepsItsAddressesWhileTheNameServerIsDown(t *testing.T) {
 		t.Error("a name that is in use no more is kept")
 	}
 }
+
+// TestANameWithTwoPortsHasTheAddressesOfOneLookUp lets the second look-up of a name fail. Its new address counts for both ports.
+func TestANameWithTwoPortsHasTheAddressesOfOneLookUp(t *testing.T) {
+	l := New(Config{})
+	address, failing, lookUps := "192.0.2.5", false, 0
+	l.lookUp = func(context.Context, string) ([]netip.Addr, error) {
+		if lookUps++; failing && lookUps > 1 {
+			return nil, errors.New("server misbehaving")
+		}
+		return []netip.Addr{netip.MustParseAddr(address)}, nil
+	}
+	look := func() {
+		lookUps = 0
+		l.look(t.Context(), []string{"https://etcd-1:2379", "etcd-1:2380"})
+	}
+	look()
+	address, failing = "192.0.2.6", true
+	look()
+	for _, port := range []string{"2379", "2380"} {
+		if !l.At(netip.MustParseAddrPort("192.0.2.6:" + port)) {
+			t.Errorf("the new address with port %s is not known", port)
+		}
+	}
+}

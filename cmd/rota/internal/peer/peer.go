@@ -5,11 +5,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"time"
 
@@ -21,8 +19,8 @@ import (
 
 // Transport returns the scheme and the transport for requests to other processes. They use TLS if this process does. The
 // transport presents this process's certificate. It trusts the authorities of the system and the authority of client certificates.
-// It reads the files of both again for each connection. If TLS is optional, it also reaches processes that have none. The caller
-// closes its idle connections.
+// It reads the files of both again for each connection. If a file is not whole, it uses what it read last. If TLS is optional, it
+// also reaches processes that have none. The caller closes its idle connections.
 func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, err error) {
 	transport = &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
@@ -38,10 +36,11 @@ func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, er
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own.Read() },
 	}
 	if t.ClientCA != "" {
-		if _, _, err := authorities(t.ClientCA); err != nil {
+		ca := &authorities{file: t.ClientCA}
+		if _, err := ca.read(); err != nil {
 			return "", nil, err
 		}
-		transport.DialTLSContext = dialProcess(transport, t.ClientCA)
+		transport.DialTLSContext = dialProcess(transport, ca)
 	}
 	if t.Optional {
 		transport.DialTLSContext = orPlain(transport)
@@ -49,38 +48,23 @@ func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, er
 	return "https://", transport, nil
 }
 
-// authorities reads the authorities that sign the certificates of other processes: all that are trusted, and those of the cluster.
-func authorities(file string) (trusted, cluster *x509.CertPool, err error) {
-	own, err := os.ReadFile(file)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read http.tls.client_ca: %w", err)
-	}
-	if trusted, err = x509.SystemCertPool(); err != nil {
-		trusted = x509.NewCertPool()
-	}
-	trusted.AppendCertsFromPEM(own)
-	cluster = x509.NewCertPool()
-	cluster.AppendCertsFromPEM(own)
-	return trusted, cluster, nil
-}
-
 // dialProcess returns a function that connects to another process. The certificate of that process must have the name at which
 // the process is called, or be that of a replica or worker by the authority of the cluster. Pods have addresses that no
-// certificate can list beforehand. ca is the file of that authority.
-func dialProcess(t *http.Transport, ca string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// certificate can list beforehand.
+func dialProcess(t *http.Transport, ca *authorities) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
 			return nil, err
 		}
-		trusted, cluster, err := authorities(ca)
+		of, err := ca.read()
 		if err != nil {
 			return nil, err
 		}
 		cfg := t.TLSClientConfig.Clone()
 		cfg.ServerName = host
 		cfg.InsecureSkipVerify = true // VerifyConnection checks the certificate
-		cfg.VerifyConnection = func(s tls.ConnectionState) error { return verify(s.PeerCertificates, host, trusted, cluster) }
+		cfg.VerifyConnection = func(s tls.ConnectionState) error { return verify(s.PeerCertificates, host, of.trusted, of.cluster) }
 		return handshake(ctx, t, network, addr, cfg)
 	}
 }

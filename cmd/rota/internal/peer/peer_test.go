@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,7 +85,7 @@ func TestAProcessIsKnownByItsIdentity(t *testing.T) {
 }
 
 // A new authority counts for the next connection. Otherwise the replicas would not reach each other after it has signed their
-// certificates.
+// certificates. While the file is not whole, the last authorities count.
 func TestAnAuthorityIsReadAgain(t *testing.T) {
 	t.Parallel()
 	now, before, after := time.Now(), t.TempDir(), t.TempDir()
@@ -106,7 +108,8 @@ func TestAnAuthorityIsReadAgain(t *testing.T) {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	defer s.Close()
-	scheme, transport, err := Transport(config.ServerTLS{Cert: cert, Key: key, ClientCA: ca})
+	tlsOf := config.ServerTLS{Cert: cert, Key: key, ClientCA: ca}
+	scheme, transport, err := Transport(tlsOf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,12 +134,31 @@ func TestAnAuthorityIsReadAgain(t *testing.T) {
 	}
 	additional, err := os.ReadFile(filepath.Join(after, "ca.crt"))
 	if err == nil {
-		err = os.WriteFile(ca, append(old, additional...), 0o600)
+		err = os.WriteFile(ca, slices.Concat(old, additional), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := ask(); err != nil {
 		t.Errorf("with both authorities in the file: %v", err)
+	}
+	whole := slices.Concat(old, additional)
+	for what, text := range map[string][]byte{"an empty file": nil, "half a file": whole[:100]} {
+		if err := os.WriteFile(ca, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Transport(tlsOf); err == nil || !strings.Contains(err.Error(), "no certificate in it") {
+			t.Errorf("a process starts with %s: %v", what, err)
+		}
+		transport.CloseIdleConnections()
+		if err := ask(); err != nil {
+			t.Errorf("with %s, while the process runs: %v", what, err)
+		}
+	}
+	if err := os.WriteFile(ca, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if transport.CloseIdleConnections(); ask() == nil {
+		t.Error("a certificate of an authority that was removed is accepted")
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +19,7 @@ type scale struct {
 	mu        sync.Mutex
 	present   string         // guarded by mu
 	left      []*job.Replica // guarded by mu
+	mute      string         // replicas whose names begin so never answer; empty: all answer while they are present
 	asked     map[string]int // guarded by mu: the calls of each replica
 	published int            // guarded by mu
 }
@@ -25,7 +28,7 @@ func (s *scale) ask(_ context.Context, name, _ string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[name]++
-	if name != s.present {
+	if name != s.present || s.mute != "" && strings.HasPrefix(name, s.mute) {
 		return silent()
 	}
 	return 7, nil
@@ -54,10 +57,13 @@ func (s *scale) replace(name string, leaves bool) {
 }
 
 func TestReplicasThatNeverReturnAreNotCalledForEver(t *testing.T) {
-	for how, leaves := range map[string]bool{"lost": false, "stopped": true} {
+	for how, leaves := range map[string]bool{"lost": false, "stopped": true, "never answered": false} {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &scale{present: "old", asked: map[string]int{}}
+				if how == "never answered" {
+					s.mute = "new-"
+				}
 				c := New(Config{
 					Name: "q1", Now: time.Now, Term: func() int64 { return 0 }, Ask: s.ask, Publish: s.publish, Replicas: s.replicas,
 				})
@@ -73,6 +79,10 @@ func TestReplicasThatNeverReturnAreNotCalledForEver(t *testing.T) {
 				run(time.Minute)
 				s.replace("last", leaves)
 				run(time.Minute)
+				if c.mu.Lock(); len(c.peers) > kept+2+len(s.left) {
+					t.Errorf("%d replicas are known", len(c.peers))
+				}
+				c.mu.Unlock()
 				if got := c.Answering(); len(got) != 2 || !got["last"] {
 					t.Errorf("answering: got %v, want q1 and last", got)
 				}
@@ -90,6 +100,50 @@ func TestReplicasThatNeverReturnAreNotCalledForEver(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestManyPresentReplicasThatDoNotAnswer cuts q1 off from more replicas than it keeps outages of, while all are present in the store.
+func TestManyPresentReplicasThatDoNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var present []*job.Replica
+		for i := range kept + 4 {
+			name := fmt.Sprintf("r%d", i)
+			present = append(present, &job.Replica{Name: name, Addr: name + ":1"})
+		}
+		var cut atomic.Bool
+		published := 0
+		c := New(Config{
+			Name: "q1", Now: time.Now, Term: func() int64 { return 7 }, Publish: func([]job.Outage) { published++ },
+			Replicas: func() []*job.Replica { return present },
+			Ask: func(context.Context, string, string) (int64, error) {
+				if cut.Load() {
+					return silent()
+				}
+				return 0, nil
+			},
+		})
+		run := func(d time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			defer cancel()
+			_ = c.Run(ctx)
+		}
+		run(time.Minute)
+		cut.Store(true)
+		run(time.Minute)
+		if got := c.Answering(); published != 1 || len(got) != 1 || len(c.Outages()) != len(present) {
+			t.Errorf("published %d times, answering %v, %d outages", published, got, len(c.Outages()))
+		}
+		cut.Store(false)
+		run(time.Minute)
+		if got := c.Answering(); published != 2 || len(got) != len(present)+1 {
+			t.Errorf("after the cut: published %d times, answering %v", published, got)
+		}
+		present = present[:1]
+		c.Died("r0:1", time.Now())
+		if got := c.Outages(); len(got) != kept {
+			t.Errorf("after a further outage: %d outages are kept, want %d", len(got), kept)
+		}
+	})
 }
 
 func TestTheLogForgetsReplicasThatLeftLongAgo(t *testing.T) {

@@ -3,6 +3,7 @@ package rollcall
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"syscall"
@@ -34,7 +35,7 @@ const (
 	asleep     = 2500 * time.Millisecond // if two calls are further apart, this process did not run between them
 	leaderless = time.Second             // a shorter time without a leader is not an outage
 	refusals   = 2                       // a replica whose address refuses so many calls in a row is dead
-	kept       = 16                      // outages that are published
+	kept       = 16                      // outages that are published, unless more present replicas are absent
 )
 
 // Calls observes the other replicas.
@@ -55,6 +56,7 @@ type peer struct {
 	answered time.Time // zero: never
 	refused  int       // calls in a row
 	leaving  time.Time // when it said that it stops; zero: it does not
+	listed   bool      // Replicas returned it the last time
 	gone     bool      // it has been absent for so long that it is not called any more, until it is present in the store again
 }
 
@@ -122,11 +124,15 @@ func (c *Calls) round(ctx context.Context) time.Duration {
 	return pause
 }
 
-// meet takes over the replicas that are present in the store.
+// meet takes over the replicas that are present in the store. It forgets the others that are not called any more, and those that
+// never answered: their names may never return.
 func (c *Calls) meet() {
 	replicas := c.cfg.Replicas()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for _, p := range c.peers {
+		p.listed = false
+	}
 	for _, r := range replicas {
 		if r.Name == c.cfg.Name || r.Addr == "" {
 			continue
@@ -136,8 +142,11 @@ func (c *Calls) meet() {
 			p = new(peer)
 			c.peers[r.Name] = p
 		}
-		p.addr, p.leaving, p.gone = r.Addr, r.Leaving, p.gone && !r.Leaving.IsZero()
+		p.addr, p.leaving, p.listed, p.gone = r.Addr, r.Leaving, true, p.gone && !r.Leaving.IsZero()
 	}
+	maps.DeleteFunc(c.peers, func(name string, p *peer) bool {
+		return !p.listed && (p.gone || p.answered.IsZero() && c.open(name) == nil)
+	})
 }
 
 func (c *Calls) addresses() map[string]string {
@@ -156,6 +165,9 @@ func (c *Calls) addresses() map[string]string {
 // time after. It returns true if the replica must be called again soon.
 func (c *Calls) hear(name string, asked, at time.Time, err error, slept bool) (soon bool) {
 	p := c.peers[name]
+	if p == nil || p.gone {
+		return false // its outage was dropped during this round
+	}
 	if o := c.open(name); err == nil && o != nil && o.Cause == job.OutageDead && asked.Before(o.From) {
 		return true
 	}
@@ -218,47 +230,6 @@ func (c *Calls) signal() {
 
 // Ended returns a channel that receives a value after each round, and when a replica has died. It has one reader.
 func (c *Calls) Ended() <-chan struct{} { return c.ended }
-
-// open returns the outage of a replica that has not ended; nil if it answers. The name "" stands for the leadership.
-func (c *Calls) open(name string) *job.Outage {
-	for i := range c.outages {
-		if c.outages[i].Node == name && c.outages[i].Until.IsZero() {
-			return &c.outages[i]
-		}
-	}
-	return nil
-}
-
-// begin adds an outage, unless the replica has an open one. A cause that becomes known later is added.
-func (c *Calls) begin(o job.Outage) {
-	if p := c.open(o.Node); p != nil {
-		if p.Cause == "" {
-			p.Cause = o.Cause
-		}
-		return
-	}
-	c.outages = append(c.outages, o)
-	if len(c.outages) > kept {
-		c.drop()
-	}
-}
-
-// drop removes the oldest outage that has ended. If none has, it removes the oldest one of a replica, which is not called any more:
-// names of replicas may never return.
-func (c *Calls) drop() {
-	i := slices.IndexFunc(c.outages, func(o job.Outage) bool { return !o.Until.IsZero() })
-	if i < 0 {
-		i = slices.IndexFunc(c.outages, func(o job.Outage) bool { return o.Node != "" })
-		c.peers[c.outages[i].Node].gone = true
-	}
-	c.outages = slices.Delete(c.outages, i, i+1)
-}
-
-func (c *Calls) end(name string, at time.Time) {
-	if o := c.open(name); o != nil {
-		o.Until = at
-	}
-}
 
 // seeLeader records whether a replica leads.
 func (c *Calls) seeLeader(now time.Time, leads, slept bool) {
