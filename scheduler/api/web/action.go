@@ -2,6 +2,8 @@ package web
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -88,8 +90,15 @@ var reasonField = field{
 	Example: "database migration",
 }
 
-// newKey returns an idempotency key. A form has one, so that a form that is sent twice creates one run.
+// newKey returns the hidden key of a form: see keyFor.
 func newKey() string { return rand.Text() }
+
+// keyFor returns the idempotency key of a form for one of its runs; ref is empty if it has only one. The key depends on all values
+// that the client has sent. So a form that is sent twice makes one run, and a form that was changed after Back makes another one.
+func keyFor(r *http.Request, f *form, ref string) string {
+	sum := sha256.Sum256([]byte(f.value("key") + "/" + ref + "?" + r.PostForm.Encode()))
+	return hex.EncodeToString(sum[:16])
+}
 
 // currentJob reads the job of a form.
 func currentJob(s *site, r *http.Request, f *form) (api.JobView, error) {
@@ -143,7 +152,7 @@ func performRun(s *site, r *http.Request, f *form) (string, error) {
 		body.Payload = json.RawMessage(text)
 	}
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, f.path()+"/runs", http.Header{"Idempotency-Key": {f.value("key")}}, body, &made)
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/runs", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, body, &made)
 	return runLink(made.Ref) + "?done=run", err
 }
 
@@ -270,7 +279,7 @@ func prepareRetry(s *site, r *http.Request, f *form) error {
 
 func performRetry(s *site, r *http.Request, f *form) (string, error) {
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry", http.Header{"Idempotency-Key": {f.value("key")}}, nil, &made)
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, nil, &made)
 	return runLink(made.Ref) + "?done=retried", err
 }
 

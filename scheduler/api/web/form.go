@@ -60,10 +60,6 @@ func (f *form) refuse(err error) error {
 	if !ok {
 		return err
 	}
-	if problem.Status == http.StatusUnprocessableEntity && len(problem.Fields) == 0 && f.renewKey() {
-		f.Error = "This form has created a run before, with other values. Send it again to create another run."
-		return nil
-	}
 	placed := false
 	for _, mistake := range problem.Fields {
 		placed = f.blame(mistake) || placed
@@ -72,18 +68,6 @@ func (f *form) refuse(err error) error {
 		f.Error = problem.Detail
 	}
 	return nil
-}
-
-// renewKey gives a form that has an idempotency key another one. The API refuses the old key for other values, which a person gets
-// who goes back in the browser and changes the form.
-func (f *form) renewKey() bool {
-	for i := range f.Fields {
-		if in := &f.Fields[i]; in.Name == "key" && in.Kind == "hidden" {
-			in.Value = newKey()
-			return true
-		}
-	}
-	return false
 }
 
 // blame notes a mistake beside its field. A text has all mistakes that belong to no field. It returns false if there is no place.
