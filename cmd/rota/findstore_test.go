@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -101,18 +100,6 @@ func TestEndpointsUseTheCertificateOfTheEmbeddedEtcd(t *testing.T) {
 		c := &cli{environ: []string{"HOME=/", "ROTA_CONFIG=" + file}}
 		if got, err := c.findStore(t.Context(), "", endpoints); err != nil || got.TLS != want {
 			t.Errorf("endpoints %q: got %+v, %v; want the certificate %+v", endpoints, got.TLS, err, want)
-		}
-	}
-}
-
-// The client of etcd uses TLS for all endpoints or for none, so one kind would not be reached.
-func TestEndpointsWithAndWithoutTLSAreRefused(t *testing.T) {
-	for _, command := range []string{"verify", "doctor"} {
-		var out, errs bytes.Buffer
-		args := []string{command, "--endpoints", "http://127.0.0.1:1,https://127.0.0.1:2"}
-		code := run(t.Context(), args, strings.NewReader(""), &out, &errs)
-		if code != exitUsage || !strings.Contains(errs.String(), "has both http:// and https://") {
-			t.Errorf("%s: got exit code %d, %s", command, code, &errs)
 		}
 	}
 }

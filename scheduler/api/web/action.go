@@ -1,9 +1,6 @@
 package web
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -88,16 +85,6 @@ var reasonField = field{
 	Kind:    "text",
 	Help:    "Others see it. It may be empty.",
 	Example: "database migration",
-}
-
-// newKey returns the hidden key of a form: see keyFor.
-func newKey() string { return rand.Text() }
-
-// keyFor returns the idempotency key of a form for one of its runs; ref is empty if it has only one. The key depends on all values
-// that the client has sent. So a form that is sent twice makes one run, and a form that was changed after Back makes another one.
-func keyFor(r *http.Request, f *form, ref string) string {
-	sum := sha256.Sum256([]byte(f.value("key") + "/" + ref + "?" + r.PostForm.Encode()))
-	return hex.EncodeToString(sum[:16])
 }
 
 // currentJob reads the job of a form.

@@ -1,6 +1,9 @@
 package web
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
@@ -68,6 +71,16 @@ func (f *form) refuse(err error) error {
 		f.Error = problem.Detail
 	}
 	return nil
+}
+
+// newKey returns the hidden key of a form: see keyFor.
+func newKey() string { return rand.Text() }
+
+// keyFor returns the idempotency key of a form for one of its runs; ref is empty if it has only one. The key depends on all values
+// that the client has sent. So a form that is sent twice makes one run, and a form that was changed after Back makes another one.
+func keyFor(r *http.Request, f *form, ref string) string {
+	sum := sha256.Sum256([]byte(f.value("key") + "/" + ref + "?" + r.PostForm.Encode()))
+	return hex.EncodeToString(sum[:16])
 }
 
 // blame notes a mistake beside its field. A text has all mistakes that belong to no field. It returns false if there is no place.
