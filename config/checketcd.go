@@ -23,7 +23,7 @@ func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
 		}
 	}
 	if len(e.Endpoints) > 0 {
-		if first := secureURL(e.Endpoints[0]); slices.ContainsFunc(e.Endpoints, func(e string) bool { return secureURL(e) != first }) {
+		if MixesTLS(e.Endpoints) {
 			fail("etcd.endpoints", "write https:// for all of them", "has both http:// and https://: the first one decides for all")
 		}
 		return
@@ -105,6 +105,11 @@ func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)
 		fail("etcd.embedded.peer", "write the same in both", "%s is not what etcd.embedded.cluster says of %s: %s",
 			quote(s.Etcd.Embedded.Peer), quote(s.Node.Name), quote(peer))
 	}
+}
+
+// MixesTLS reports whether some of etcd's endpoints use TLS and others do not. The client of etcd uses TLS for all or for none.
+func MixesTLS(endpoints []string) bool {
+	return slices.ContainsFunc(endpoints, func(e string) bool { return secureURL(e) != secureURL(endpoints[0]) })
 }
 
 func secureURL(text string) bool { return strings.HasPrefix(text, "https://") }

@@ -79,10 +79,10 @@ func writeSlots(p *page, ch *change) {
 	case ch.Kind == removed:
 		p.line("    canceled slots: %s", orDash(before))
 		for _, run := range ch.Cancels {
-			p.line("    canceled run: %s", run)
+			p.line("    will cancel run: %s", run)
 		}
 		if more := ch.CancelsAll - len(ch.Cancels); more > 0 {
-			p.line("    canceled runs: %d more", more)
+			p.line("    will cancel runs: %d more", more)
 		}
 	case ch.Kind == created || before == after:
 		p.line("    next runs: %s", orDash(after))

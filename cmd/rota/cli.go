@@ -72,7 +72,7 @@ func isTerminal(stream any) bool {
 // printErr writes a message to stderr, where it does not mix with the output. It ignores the error of a closed stderr. A message
 // may hold words of other people, such as the reason of a cancellation, so its control characters do not reach the terminal.
 func (c *cli) printErr(format string, args ...any) {
-	_, _ = io.WriteString(c.err, printableLines(fmt.Sprintf(format, args...))+"\n")
+	_, _ = io.WriteString(c.err, printable(fmt.Sprintf(format, args...), '\n', '\t')+"\n")
 }
 
 // printNote prints a note for people, unless the command shows the same on a screen that it owns.

@@ -33,10 +33,10 @@ Where nobody can be asked, it removes nothing without --yes. A job of a file is 
 				}
 			}
 			for _, run := range v.Active {
-				c.printErr("cancels run: %s", run)
+				c.printErr("will cancel run: %s", run)
 			}
 			if more := v.ActiveRuns - len(v.Active); more > 0 {
-				c.printErr("cancels runs: %d more", more)
+				c.printErr("will cancel runs: %d more", more)
 			}
 			switch {
 			case yes:

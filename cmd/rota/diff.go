@@ -81,8 +81,8 @@ func (c *cli) hideUnseen(set *config.Set, present []api.JobView) {
 		}
 	}
 	if masked > 0 {
-		c.printErr("note: %s: your role sees no values of env and headers, and no URLs of notifiers and pings, so they are not compared",
-			counted(masked, "job"))
+		const values = "no values of env and headers, and no URLs of notifiers and pings"
+		c.printErr("note: %s: your role sees %s; rota does not compare these values", counted(masked, "job"), values)
 	}
 }
 

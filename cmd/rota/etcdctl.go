@@ -140,7 +140,7 @@ func takeFlags(args []string, ours map[string]string) (rest []string, err error)
 				value = args[i]
 			}
 			if value == "" { // usually from an unset variable in a script, which would change another store
-				return nil, usagef("%s is empty: give a value, or leave the flag out", name)
+				return nil, usagef("%s: %v", name, emptyFlag("a value"))
 			}
 			ours[name] = value
 		}

@@ -51,9 +51,12 @@ const followBack = 2 * time.Minute
 
 // followEvents prints entries as they appear: see poll. None is older than filter says.
 func (c *cli) followEvents(ctx context.Context, cl *client.Client, filter client.RunFilter, shown []timeline.Entry) error {
-	oldest, err := time.Parse(time.RFC3339Nano, filter.Since)
-	if err != nil {
-		return err
+	var oldest time.Time
+	if filter.Since != "" { // the zero time as --since has no limit
+		var err error
+		if oldest, err = time.Parse(time.RFC3339Nano, filter.Since); err != nil {
+			return err
+		}
 	}
 	type entry struct { // two entries at two times may have one text
 		at         time.Time

@@ -98,7 +98,8 @@ func selectSpecs(ctx context.Context, cl *client.Client, names []string, selecto
 	return specs, nil
 }
 
-// hasMask reports whether the API replaced values of a definition. A job file with them would destroy the values.
+// hasMask reports whether the API replaced the values of a definition. It replaces all of them or none, so a mask beside another
+// value is the value itself. A job file with masks would destroy the values.
 func hasMask(s *job.Spec) bool {
 	values := slices.Collect(maps.Values(s.Env))
 	if s.HTTP != nil {
@@ -110,7 +111,7 @@ func hasMask(s *job.Spec) bool {
 	if s.Ping != nil {
 		values = append(values, s.Ping.URL)
 	}
-	return slices.Contains(values, api.Mask)
+	return len(values) > 0 && !slices.ContainsFunc(values, func(v string) bool { return v != api.Mask })
 }
 
 // selectLimits returns the limits that jobs name, or all of them.

@@ -18,6 +18,9 @@ func TestAMaskedPingIsNotExported(t *testing.T) {
 	if hasMask(&job.Spec{Ping: &job.Ping{URL: "https://hc-ping.com/1"}}) {
 		t.Error("a ping without a mask is not exported")
 	}
+	if hasMask(&job.Spec{Env: map[string]string{"A": api.Mask, "B": "b"}}) || hasMask(&job.Spec{}) {
+		t.Error("a definition with all its values is not exported")
+	}
 }
 
 // A viewer sees masks instead of values. A comparison with them would call every such job changed.

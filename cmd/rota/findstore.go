@@ -55,7 +55,7 @@ type givenList struct{ pflag.Value }
 // Set implements pflag.Value.
 func (l givenList) Set(s string) error {
 	if s == "" {
-		return errors.New("it is empty: give URLs, or leave the flag out")
+		return emptyFlag("URLs")
 	}
 	return l.Value.Set(s)
 }
@@ -75,6 +75,8 @@ func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (c
 		etcd.TLS = etcd.Embedded.TLS // a member uses its certificate both as a server and as a client
 	}
 	switch {
+	case config.MixesTLS(endpoints):
+		return config.Etcd{}, usageError{"--endpoints has both http:// and https://", "write https:// for all of them or for none"}
 	case len(endpoints) > 0:
 		etcd.Endpoints = endpoints
 	case c.server != "" && !named: // the environment may set credentials, but it has no address

@@ -25,15 +25,14 @@ a job file cannot say is reported on stderr with its place, and the exit code is
   kubectl get cronjobs -o yaml | rota import cronjob - > jobs.yaml`,
 	}
 	var system bool
-	var zone string
+	zone := localZone(os.Getenv("TZ"), "/etc/localtime")
 	crontab := c.importCommand(importer.KindCrontab, "Translate crontabs", "  crontab -l | rota import crontab -", &system, &zone)
 	crontab.Flags().BoolVar(&system, "system", false, "each line has a user behind its time, as in /etc/crontab and /etc/cron.d")
 	systemd := c.importCommand(importer.KindSystemd, "Translate timers with their services",
 		"  rota import systemd /etc/systemd/system/backup.{timer,service}\n"+
 			"  systemctl cat backup.timer backup.service | rota import systemd -", &system, &zone)
 	for _, sub := range []*cobra.Command{crontab, systemd} {
-		sub.Flags().StringVar(&zone, "timezone", localZone(os.Getenv("TZ"), "/etc/localtime"),
-			"time `zone` of the machine that the files are from")
+		sub.Flags().Var(&givenFlag{&zone, "the name of a zone"}, "timezone", "time `zone` of the machine that the files are from")
 	}
 	return group(cmd, crontab, systemd,
 		c.importCommand(importer.KindCronJob, "Translate CronJobs of Kubernetes",
@@ -48,10 +47,6 @@ func (c *cli) importCommand(kind, short, example string, system *bool, zone *str
 		Use: kind + " FILE...", Short: short, Example: example,
 		Args: takes("FILE..."),
 		RunE: func(_ *cobra.Command, files []string) error {
-			if (kind == importer.KindCrontab || kind == importer.KindSystemd) && *zone == "" {
-				const hint = "name it with --timezone, such as Europe/Berlin"
-				return usageError{"the time zone of this machine has no name that can be found out", hint}
-			}
 			texts := map[string]string{}
 			for _, file := range files {
 				text, err := c.readInput(file)
@@ -63,6 +58,10 @@ func (c *cli) importCommand(kind, short, example string, system *bool, zone *str
 			var res importer.Result
 			if err := importer.Translate(importer.Options{Kind: kind, System: *system, Timezone: *zone}, files, texts, &res); err != nil {
 				return err
+			}
+			if res.MachineZone && *zone == "" {
+				const hint = "name it with --timezone, such as Europe/Berlin"
+				return usageError{"the time zone of this machine has no name that can be found out", hint}
 			}
 			return c.printImported(&res)
 		},

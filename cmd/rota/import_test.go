@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -45,5 +47,44 @@ func TestLocalZone(t *testing.T) {
 		if got := localZone(c.tz, c.file); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// A machine whose zone has no name can import what has zones of its own.
+func TestAnImportWithoutTheZoneOfTheMachine(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	t.Setenv("TZ", write("copied", ""))
+	service := write("a.service", "[Service]\nExecStart=/bin/true\n")
+	timer := func(when string) string { return write("a.timer", "[Timer]\nOnCalendar="+when+"\n") }
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		want string // in the output or in the error
+	}{
+		"a crontab with CRON_TZ":      {[]string{"crontab", write("a.cron", "CRON_TZ=Asia/Tokyo\n@daily true\n")}, 0, "timezone: Asia/Tokyo"},
+		"an entry before CRON_TZ":     {[]string{"crontab", write("b.cron", "@daily true\nCRON_TZ=Asia/Tokyo\n")}, exitUsage, "has no name"},
+		"an empty zone":               {[]string{"crontab", "--timezone", "", filepath.Join(dir, "a.cron")}, exitUsage, "it is empty: give the name"},
+		"a crontab with --timezone":   {[]string{"crontab", "--timezone", "Asia/Tokyo", filepath.Join(dir, "b.cron")}, 0, "timezone: Asia/Tokyo"},
+		"a timer with a zone":         {[]string{"systemd", timer("*-*-* 03:00:00 UTC"), service}, 0, "schedule:"},
+		"a crontab without any entry": {[]string{"crontab", write("c.cron", "# nothing\n")}, 0, ""},
+		"a CronJob has no machine":    {[]string{"cronjob", write("d.yaml", "kind: CronJob\n")}, 1, "not everything"},
+	} {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), append([]string{"import"}, c.args...), strings.NewReader(""), &out, &errs)
+		if code != c.code || !strings.Contains(out.String()+errs.String(), c.want) {
+			t.Errorf("%s: got exit code %d, %s%s; want %d, %q", name, code, &out, &errs, c.code, c.want)
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), []string{"import", "systemd", timer("daily"), service}, strings.NewReader(""), &out, &errs); code != exitUsage {
+		t.Errorf("a timer without a zone: got exit code %d, %s%s", code, &out, &errs)
 	}
 }

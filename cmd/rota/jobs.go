@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -114,7 +113,7 @@ func (f *selectorFlag) Set(s string) error {
 		return err
 	}
 	if parsed.Empty() {
-		return errors.New("it is empty: give a selector such as team=a, or leave the flag out")
+		return emptyFlag("a selector such as team=a")
 	}
 	*f.text = s
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -148,20 +149,10 @@ func orDash(s string) string {
 	return s
 }
 
-// printable replaces control characters, which would disturb a table or a terminal.
-func printable(s string) string {
+// printable replaces control characters except those in keep. They would disturb a table or a terminal.
+func printable(s string, keep ...rune) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
-// printableLines is printable for a text that may have several lines and tabs.
-func printableLines(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if unicode.IsControl(r) && !slices.Contains(keep, r) {
 			return ' '
 		}
 		return r

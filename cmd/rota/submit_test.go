@@ -17,11 +17,11 @@ func TestACommandMustBeText(t *testing.T) {
 }
 
 func TestAParameterAndAKeyMustBeText(t *testing.T) {
-	for _, args := range [][]string{{"--param", "name=caf\xe9"}, {"--key", "caf\xe9"}} {
+	for _, args := range [][]string{{"--param", "name=caf\xe9"}, {"--key", "caf\xe9"}, {"--payload", "\"caf\xe9\""}} {
 		var out, errs bytes.Buffer
 		args = append([]string{"run", "ok", "--server", "http://127.0.0.1:1"}, args...)
 		code := run(t.Context(), args, strings.NewReader(""), &out, &errs)
-		if code != exitUsage || !strings.Contains(errs.String(), `"caf\xe9" is not UTF-8 text`) {
+		if code != exitUsage || !strings.Contains(errs.String(), `is not UTF-8 text`) {
 			t.Errorf("%q: got exit code %d and %s", args, code, &errs)
 		}
 	}

@@ -111,10 +111,15 @@ type givenFlag struct {
 // Set implements pflag.Value.
 func (f *givenFlag) Set(s string) error {
 	if s == "" {
-		return fmt.Errorf("it is empty: give %s, or leave the flag out", f.want)
+		return emptyFlag(f.want)
 	}
 	*f.text = s
 	return nil
+}
+
+// emptyFlag returns the error for a flag with an empty value. want is the kind of value that is expected.
+func emptyFlag(want string) error {
+	return fmt.Errorf("it is empty: give %s, or leave the flag out", want)
 }
 
 // String implements pflag.Value. pflag also calls it on the zero value.
@@ -149,6 +154,8 @@ func (c *cli) payload(flag string) (json.RawMessage, error) {
 		return nil, usageError{fmt.Sprintf("--payload %s is empty", flag), "leave the flag out to use the payload of the job"}
 	case len(text) > api.MaxPayload:
 		return nil, usagef("--payload has more than %d bytes", api.MaxPayload)
+	case !utf8.Valid(text): // json.Valid accepts such bytes
+		return nil, usagef("--payload %q is not UTF-8 text", flag)
 	case !json.Valid(text):
 		hint := `write it like --payload '{"month":"2026-01"}'; a text needs its own quotes`
 		return nil, usageError{"--payload is not valid JSON", hint}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -274,4 +275,16 @@ func TestVerifyFindsBrokenInvariants(t *testing.T) {
 			t.Errorf("got %d, want %d", code, exitUnavailable)
 		}
 	})
+}
+
+// The client of etcd uses TLS for all endpoints or for none, so one kind would not be reached.
+func TestEndpointsWithAndWithoutTLSAreRefused(t *testing.T) {
+	for _, command := range []string{"verify", "doctor"} {
+		var out, errs bytes.Buffer
+		args := []string{command, "--endpoints", "http://127.0.0.1:1,https://127.0.0.1:2"}
+		code := run(t.Context(), args, strings.NewReader(""), &out, &errs)
+		if code != exitUsage || !strings.Contains(errs.String(), "has both http:// and https://") {
+			t.Errorf("%s: got exit code %d, %s", command, code, &errs)
+		}
+	}
 }

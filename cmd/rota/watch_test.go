@@ -180,3 +180,15 @@ func TestFollowedEventsArePrintedOnce(t *testing.T) {
 		t.Errorf("an entry before --since was printed:\n%s", out.String())
 	}
 }
+
+// The zero time as --since is no limit, so the filter has none.
+func TestEventsAreFollowedSinceEver(t *testing.T) {
+	fake := newFakeCluster()
+	out, stop := watching(t, fake, "events", "-f", "--since", "0001-01-01T00:00:00Z")
+	out.await(t, "q3 died")
+	reads := fake.timelines.Load()
+	eventually(t, "one more look", func() bool { return fake.timelines.Load() > reads })
+	if _, stderr := stop(); strings.Contains(stderr, "parsing time") {
+		t.Errorf("got %q", stderr)
+	}
+}

@@ -110,8 +110,16 @@ func (s *Server) startBackfill(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	from, err := recordable("body.from", in.Body.From)
+	if err != nil {
+		return nil, err
+	}
+	to, err := recordable("body.to", in.Body.To)
+	if err != nil {
+		return nil, err
+	}
 	b := job.Backfill{
-		Job: in.Job, From: in.Body.From.UTC(), To: in.Body.To.UTC(), Order: cmp.Or(in.Body.Order, job.OldestFirst),
+		Job: in.Job, From: from, To: to, Order: cmp.Or(in.Body.Order, job.OldestFirst),
 		Concurrency: cmp.Or(in.Body.Concurrency, 1), State: job.BackfillRunning, By: caller(ctx), Created: now,
 	}
 	switch {

@@ -111,10 +111,8 @@ func due(in string, at *time.Time, now time.Time) (time.Time, error) {
 	switch {
 	case in != "" && at != nil:
 		return time.Time{}, invalid("body.in", "give either in or at")
-	case at != nil && at.UTC().Year() > 9999:
-		return time.Time{}, invalid("body.at", "lies behind the year 9999 in UTC")
 	case at != nil:
-		return at.UTC(), nil
+		return recordable("body.at", *at)
 	case in == "":
 		return time.Time{}, nil
 	}
@@ -144,7 +142,16 @@ func instant(parameter, s string) (time.Time, error) {
 	if err != nil {
 		return t, invalid("query."+parameter, "%q is not a time: write it as RFC 3339, for example 2026-01-31T02:30:00Z", s)
 	}
-	return t.UTC(), nil
+	return recordable("query."+parameter, t)
+}
+
+// recordable returns t in UTC. It refuses a time that records and answers cannot hold: RFC 3339 has years of four digits. The zone
+// of a client can move a time out of them.
+func recordable(location string, t time.Time) (time.Time, error) {
+	if t = t.UTC(); t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}, invalid(location, "lies outside of the years 1 to 9999 in UTC")
+	}
+	return t, nil
 }
 
 // selector parses a selector of jobs.

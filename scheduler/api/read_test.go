@@ -41,6 +41,8 @@ func TestReads(t *testing.T) {
 		{"next from no time", "/v1/jobs/backup/next?from=noon", 422, []string{"RFC 3339"}},
 		{"explain", "/v1/jobs/backup/explain?time=2026-01-31T02:30:00Z", 200, []string{`"verdict":"ran"`, `"text":[]`}},
 		{"explain without a time", "/v1/jobs/backup/explain", 422, []string{"query.time"}},
+		{"explain behind the year 9999", "/v1/jobs/backup/explain?time=9999-12-31T23:59:59-01:00", 422, []string{"query.time: lies outside"}},
+		{"explain before the first year", "/v1/jobs/backup/explain?time=0000-01-01T00:00:00%2B01:00", 422, []string{"query.time: lies outside"}},
 		{"an unknown parameter", "/v1/runs?stat=failed", 422, []string{"query.stat"}},
 		{"an unknown state", "/v1/runs?state=done", 422, []string{`\"done\" is not a state: use pending, armed`}},
 		{"a bad since", "/v1/runs?since=yesterday", 422, []string{"24h or 7d"}},

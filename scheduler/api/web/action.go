@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -88,9 +87,6 @@ var reasonField = field{
 	Example: "database migration",
 }
 
-// newKey returns an idempotency key. A form has one, so that a form that is sent twice creates one run.
-func newKey() string { return rand.Text() }
-
 // currentJob reads the job of a form.
 func currentJob(s *site, r *http.Request, f *form) (api.JobView, error) {
 	return get[api.JobView](s, r, "/v1/jobs/"+url.PathEscape(f.Job))
@@ -143,7 +139,7 @@ func performRun(s *site, r *http.Request, f *form) (string, error) {
 		body.Payload = json.RawMessage(text)
 	}
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, f.path()+"/runs", http.Header{"Idempotency-Key": {f.value("key")}}, body, &made)
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/runs", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, body, &made)
 	return runLink(made.Ref) + "?done=run", err
 }
 
@@ -270,7 +266,7 @@ func prepareRetry(s *site, r *http.Request, f *form) error {
 
 func performRetry(s *site, r *http.Request, f *form) (string, error) {
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry", http.Header{"Idempotency-Key": {f.value("key")}}, nil, &made)
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, nil, &made)
 	return runLink(made.Ref) + "?done=retried", err
 }
 

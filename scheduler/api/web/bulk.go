@@ -133,7 +133,7 @@ func resumeOne(s *site, r *http.Request, _ *form, path string) error {
 
 // runOne creates a run. A repetition of the same form creates no second one.
 func runOne(s *site, r *http.Request, f *form, path string) error {
-	return s.ops.Do(r, http.MethodPost, path+"/runs", http.Header{"Idempotency-Key": {f.value("key")}}, api.RunRequest{}, nil)
+	return s.ops.Do(r, http.MethodPost, path+"/runs", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, api.RunRequest{}, nil)
 }
 
 func preparePauseJobs(s *site, r *http.Request, f *form) error {

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -114,11 +112,5 @@ func cancelOne(s *site, r *http.Request, f *form, ref string) error {
 
 // retryOne repeats a run. A repetition of the same form creates no second run.
 func retryOne(s *site, r *http.Request, f *form, ref string) error {
-	return s.ops.Do(r, http.MethodPost, runPath(ref)+"/retry", http.Header{"Idempotency-Key": {keyFor(f, ref)}}, nil, nil)
-}
-
-// keyFor returns the idempotency key of a form for one of its runs.
-func keyFor(f *form, ref string) string {
-	sum := sha256.Sum256([]byte(f.value("key") + "/" + ref))
-	return hex.EncodeToString(sum[:16])
+	return s.ops.Do(r, http.MethodPost, runPath(ref)+"/retry", http.Header{"Idempotency-Key": {keyFor(r, f, ref)}}, nil, nil)
 }

@@ -51,6 +51,6 @@ func performCommand(s *site, r *http.Request, f *form) (string, error) {
 		body["workers"] = workers
 	}
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, "/v1/runs", http.Header{"Idempotency-Key": {f.value("key")}}, body, &made)
+	err := s.ops.Do(r, http.MethodPost, "/v1/runs", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, body, &made)
 	return runLink(made.Ref) + "?done=run", err
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,9 +20,7 @@ const maxKeys = 2000
 
 // specOf reads the definition of one job. It may have the form of a job file with one job.
 func specOf(text string) (map[string]exact, error) {
-	text = version12.ReplaceAllString(text, "${1}1")
-	var doc yaml.Node
-	err := yaml.Unmarshal([]byte(text), &doc)
+	doc, err := single(version12.ReplaceAllString(text, "${1}1"))
 	if n := countKeys(&doc); err == nil && n > maxKeys {
 		return nil, fmt.Errorf("this has %d keys: a job has at most %d here", n, maxKeys)
 	}
@@ -36,7 +33,7 @@ func specOf(text string) (map[string]exact, error) {
 	}
 	var spec map[string]exact
 	if err == nil {
-		err = cmp.Or(single(text), keyless(&doc))
+		err = keyless(&doc)
 	}
 	if err == nil {
 		err = doc.Decode(&spec)
@@ -67,19 +64,23 @@ func specOf(text string) (map[string]exact, error) {
 // version12 matches the directive of YAML 1.2 at the beginning of a text. The library reads YAML 1.2, but knows only that of 1.1.
 var version12 = regexp.MustCompile(`\A(\s*(?:#[^\n]*\n\s*)*%YAML[ \t]+1\.)2\b`)
 
-// single returns an error if a text has more than one document. The library would leave the others out.
-func single(text string) error {
+// single returns the document of a text. Other documents must be empty, as the last one behind a closing --- is.
+func single(text string) (doc yaml.Node, err error) {
 	loader, err := yaml.NewLoader(strings.NewReader(text))
-	for n := 0; err == nil; n++ {
-		if n == 2 {
-			return errors.New("it has a second document: write one job")
+	for err == nil {
+		var next yaml.Node
+		switch err = loader.Load(&next); {
+		case err != nil || len(next.Content) == 0 || next.Content[0].ShortTag() == "!!null":
+		case len(doc.Content) > 0:
+			return doc, errors.New("it has a second document: write one job")
+		default:
+			doc = next
 		}
-		err = loader.Load(&yaml.Node{})
 	}
 	if errors.Is(err, io.EOF) {
-		return nil
+		err = nil
 	}
-	return err
+	return doc, err
 }
 
 // exact is a value of a definition, as a job file has it: 1.10 keeps its zero. A number that JSON lacks, such as 0755, is a text.

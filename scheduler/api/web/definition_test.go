@@ -77,16 +77,18 @@ exclude: [2026-12-25]
 func TestADefinitionLosesNothing(t *testing.T) {
 	const job = "jobs: {a: {shell: 'true'}}\n"
 	for name, tt := range map[string]struct{ text, want string }{
-		"defaults":              {"defaults: {timezone: Europe/Berlin}\n" + job, "defaults beside the job"},
-		"limits":                {"version: 1\nlimits: {db: {concurrent: 1}}\n" + job, "limits beside the job"},
-		"a second document":     {"shell: x\n---\nshell: y\n", "second document"},
-		"a second job file":     {job + "---\n" + job, "second document"},
-		"an error behind it":    {job + "---\n[", "not YAML"},
-		"a version":             {"version: 1\n" + job, ""},
-		"one document":          {"---\n" + job + "...\n", ""},
-		"YAML 1.2":              {"# a comment\n%YAML 1.2\n---\n" + job, ""},
-		"an unknown version":    {"%YAML 1.3\n---\n" + job, "incompatible YAML"},
-		"a text like a version": {"shell: |\n  %YAML 1.2\n", ""},
+		"defaults":               {"defaults: {timezone: Europe/Berlin}\n" + job, "defaults beside the job"},
+		"limits":                 {"version: 1\nlimits: {db: {concurrent: 1}}\n" + job, "limits beside the job"},
+		"a second document":      {"shell: x\n---\nshell: y\n", "second document"},
+		"a second job file":      {job + "---\n" + job, "second document"},
+		"an empty one behind it": {"shell: x\n---\n", ""},
+		"an empty one before it": {"--- ~\n---\nshell: x\n--- # nothing\n", ""},
+		"an error behind it":     {job + "---\n[", "not YAML"},
+		"a version":              {"version: 1\n" + job, ""},
+		"one document":           {"---\n" + job + "...\n", ""},
+		"YAML 1.2":               {"# a comment\n%YAML 1.2\n---\n" + job, ""},
+		"an unknown version":     {"%YAML 1.3\n---\n" + job, "incompatible YAML"},
+		"a text like a version":  {"shell: |\n  %YAML 1.2\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec, err := specOf(tt.text)

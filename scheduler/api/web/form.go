@@ -1,6 +1,9 @@
 package web
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
@@ -60,10 +63,6 @@ func (f *form) refuse(err error) error {
 	if !ok {
 		return err
 	}
-	if problem.Status == http.StatusUnprocessableEntity && len(problem.Fields) == 0 && f.renewKey() {
-		f.Error = "This form has created a run before, with other values. Send it again to create another run."
-		return nil
-	}
 	placed := false
 	for _, mistake := range problem.Fields {
 		placed = f.blame(mistake) || placed
@@ -74,16 +73,14 @@ func (f *form) refuse(err error) error {
 	return nil
 }
 
-// renewKey gives a form that has an idempotency key another one. The API refuses the old key for other values, which a person gets
-// who goes back in the browser and changes the form.
-func (f *form) renewKey() bool {
-	for i := range f.Fields {
-		if in := &f.Fields[i]; in.Name == "key" && in.Kind == "hidden" {
-			in.Value = newKey()
-			return true
-		}
-	}
-	return false
+// newKey returns the hidden key of a form: see keyFor.
+func newKey() string { return rand.Text() }
+
+// keyFor returns the idempotency key of a form for one of its runs; ref is empty if it has only one. The key depends on all values
+// that the client has sent. So a form that is sent twice makes one run, and a form that was changed after Back makes another one.
+func keyFor(r *http.Request, f *form, ref string) string {
+	sum := sha256.Sum256([]byte(f.value("key") + "/" + ref + "?" + r.PostForm.Encode()))
+	return hex.EncodeToString(sum[:16])
 }
 
 // blame notes a mistake beside its field. A text has all mistakes that belong to no field. It returns false if there is no place.

@@ -112,7 +112,7 @@ func prepareResumeWorkflow(s *site, r *http.Request, f *form) error {
 
 func performResumeWorkflow(s *site, r *http.Request, f *form) (string, error) {
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry?resume=true", http.Header{"Idempotency-Key": {f.value("key")}}, nil, &made)
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry?resume=true", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, nil, &made)
 	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status == http.StatusConflict {
 		f.Error = problem.Detail
 		return "", nil

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"strings"
 	"time"
 )
@@ -21,5 +22,8 @@ func readTime(text string) (time.Time, error) {
 		}
 		t, err = time.Parse(form, strings.TrimSuffix(text, " UTC"))
 	}
-	return t.UTC(), err
+	if t = t.UTC(); err == nil && (t.Year() < 1 || t.Year() > 9999) {
+		err = errors.New("lies outside of the years 1 to 9999 in UTC") // no request can hold it
+	}
+	return t, err
 }

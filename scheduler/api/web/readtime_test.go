@@ -15,7 +15,10 @@ func TestFieldsAcceptTheTimesOfThePage(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "now", "02:30", "2026-01-31", "31.01.2026 02:30", "2026-01-31 02:30 CET", "2026-02-31 02:30"} {
+	for _, text := range []string{
+		"", "now", "02:30", "2026-01-31", "31.01.2026 02:30", "2026-01-31 02:30 CET", "2026-02-31 02:30",
+		"0000-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00",
+	} {
 		if got, err := readTime(text); err == nil {
 			t.Errorf("%q: got %v, want an error", text, got)
 		}

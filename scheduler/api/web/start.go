@@ -9,7 +9,7 @@ import (
 // startField asks when a run starts.
 var startField = field{
 	Name: "in", Label: "Start", Kind: "text", Example: "now",
-	Help: "A span such as 90s, 2h or 7d, or a time such as " + timeExample + ". Empty: now.",
+	Help: "A span such as 90s, 2h or 7d, or a time such as " + timeExample + ". A time without a zone is in UTC. Empty: now.",
 }
 
 // start returns when a run starts: a span from now, or a time. Without both, it starts now.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -119,30 +120,28 @@ func TestALimitIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// A person goes back in the browser, changes the form and sends it again. The API refuses the key, so the form that is shown gets
-// another one. An ordinary refusal keeps it.
+// A person goes back in the browser, changes the form and sends it again. The changed form makes another run, however often it is
+// sent. With the key of the first run, the API would refuse it, or answer with the first run if only the start differs.
 func TestAChangedFormOfAnEarlierRunGetsAnotherKey(t *testing.T) {
-	ops := &writes{}
-	page := New(ops, Config{})
-	form := open(t, page, "/do/run?job=a")
-	key := func(w *httptest.ResponseRecorder) string {
-		for _, m := range hidden.FindAllStringSubmatch(w.Body.String(), -1) {
-			if m[1] == "key" {
-				return m[2]
-			}
+	for path, first := range map[string]url.Values{
+		"/do/run?job=a": {"in": {"2h"}, "payload": {"1"}}, "/do/command": {"in": {"2h"}, "shell": {"true"}},
+	} {
+		ops := &writes{}
+		page := New(ops, Config{})
+		form := open(t, page, path)
+		maps.Copy(form, first)
+		action, _, _ := strings.Cut(path, "?")
+		send(t, page, action, form)
+		form.Set("in", "1d")
+		for range 2 {
+			send(t, page, action, form)
 		}
-		return ""
-	}
-	ops.refused = http.StatusConflict
-	if got := key(send(t, page, "/do/run", form)); got != form.Get("key") {
-		t.Errorf("after a conflict, the form has the key %q, want %q", got, form.Get("key"))
-	}
-	ops.refused = http.StatusUnprocessableEntity
-	w := send(t, page, "/do/run", form)
-	if got := key(w); got == "" || got == form.Get("key") {
-		t.Errorf("the form has the key %q again, and cannot create a run", got)
-	}
-	if !strings.Contains(w.Body.String(), "Send it again to create another run.") {
-		t.Errorf("the page does not say what happened: %s", w.Body)
+		var keys []string
+		for _, header := range ops.headers {
+			keys = append(keys, header.Get("Idempotency-Key"))
+		}
+		if len(keys) != 3 || keys[0] == "" || keys[0] == keys[1] || keys[1] != keys[2] {
+			t.Errorf("%s: got the keys %q, want another one after the change", path, keys)
+		}
 	}
 }

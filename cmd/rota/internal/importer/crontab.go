@@ -95,8 +95,8 @@ func (c *crontab) assign(n int, name, value string) {
 	}
 }
 
-// relative matches a program that is found from the working directory.
-var relative = regexp.MustCompile(`^[\w.-]+/`)
+// relative matches a command whose program is found from the working directory. Assignments may stand before the program.
+var relative = regexp.MustCompile(`^(?:[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'])*\s+)*([\w.-]+/\S*)`)
 
 // entry translates a line that has a schedule.
 func (c *crontab) entry(n int, line string) {
@@ -124,6 +124,7 @@ func (c *crontab) entry(n int, line string) {
 		c.lost(n, "the line has no command")
 		return
 	}
+	c.res.MachineZone = c.res.MachineZone || c.timezone == ""
 	script := input(rest)
 	spec := job.Spec{
 		Description: c.comment,
@@ -135,8 +136,8 @@ func (c *crontab) entry(n int, line string) {
 	}
 	if home := c.env["HOME"]; path.IsAbs(home) {
 		spec.Dir = home
-	} else if word, _, _ := cutField(rest); relative.MatchString(word) {
-		c.lost(n, "%s: cron starts it in the home of its user, rota in the directory of the worker; write the whole path, or dir", word)
+	} else if m := relative.FindStringSubmatch(rest); m != nil {
+		c.lost(n, "%s: cron starts it in the home of its user, rota in the directory of the worker; write the whole path, or dir", m[1])
 	}
 	switch {
 	case user != "" && user != "root":

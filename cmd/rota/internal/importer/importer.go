@@ -37,6 +37,8 @@ func (p Problem) String() string {
 type Result struct {
 	Jobs     map[string]job.Spec
 	Problems []Problem
+	// MachineZone reports whether an entry has no time zone of its own, so its job has that of the machine: see Options.
+	MachineZone bool
 
 	suffixes map[string]int // the last number behind a name that several jobs have
 	stop     func() bool    // see Options; nil: the translation never stops

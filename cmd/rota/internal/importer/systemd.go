@@ -144,6 +144,7 @@ func (s *systemd) when(spec *job.Spec) {
 			s.lost(e.line, "OnCalendar=%s: %v", e.text, err)
 			continue
 		}
+		s.res.MachineZone = s.res.MachineZone || c.zone == ""
 		zone := cmp.Or(c.zone, machine)
 		if at, ok := c.instant(zone); ok {
 			spec.At = append(spec.At, at)

@@ -147,6 +147,16 @@ func TestTheTimeAndThePlaceOfARun(t *testing.T) {
 			t.Errorf("%q: got timeout %v, kill_grace %v, %v; want %v, %v", text, a.Timeout, a.KillGrace, got.Problems, want.Timeout, want.KillGrace)
 		}
 	}
+	for line, lost := range map[string]bool{
+		"bin/report": true, "FOO=1 bin/report": true, "A='b c' B=\"d e\" ./report -x": true, "/bin/report bin/x": false,
+		"FOO=a/b report": false, "FOO='a b/c' report": false, "report bin/x": false,
+	} {
+		var got importer.Result
+		importer.Crontab("f", "@daily "+line+"\n", importer.CrontabOptions{}, &got)
+		if got.Complete() == lost {
+			t.Errorf("%s: got %v, want a problem: %t", line, got.Problems, lost)
+		}
+	}
 	var got importer.Result
 	importer.Crontab("f", "HOME=/srv/app\n@daily bin/report\n", importer.CrontabOptions{}, &got)
 	if dir := got.Jobs["report"].Dir; dir != "/srv/app" || !got.Complete() {
