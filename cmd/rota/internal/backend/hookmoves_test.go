@@ -39,7 +39,7 @@ func (b *Backend) deliver(t *testing.T, hook, id string) (run string, created bo
 	return v.Name(), created
 }
 
-// A client may choose the key that a delivery will have. That does not keep the delivery from its run.
+// A client may choose the key that a delivery will have. The delivery still makes its run.
 func TestAKeyOfAClientIsNoDelivery(t *testing.T) {
 	b := inMemory(t)
 	b.define(t, "toy", `{"command":["true"]}`)
