@@ -161,20 +161,20 @@ func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Out
 	always, name := context.WithoutCancel(ctx), nameOf(e.cfg.Cluster, &req.Run)
 	for latest := ""; ; {
 		var s state
-		doing, err := "inspect", error(nil)
+		var err error
 		if asked {
-			s, err = e.engine.inspect(always, name)
+			if s, err = e.engine.inspect(always, name); err == nil && s.began() {
+				return e.follow(ctx, req, &s, out)
+			}
 		}
-		if err == nil && s.began() {
-			return e.follow(ctx, req, &s, out)
-		}
-		if !refused(unsure(err)) && err != nil {
-			err = absentError{err}
+		doing := "remove"
+		if err == nil || refused(unsure(err)) {
+			err = e.removed(always, name)
+		} else {
+			doing, err = "inspect", absentError{err}
 			_ = sleep(always, pollPause)
-		} else if err == nil {
-			doing, err = "remove", e.removed(always, name)
 		}
-		if err != nil && doing != latest && !hasStatus(err, http.StatusNotFound) {
+		if err != nil && doing != latest {
 			latest = doing
 			fmt.Fprintf(out, "\n[rota: %s container: %v]\n", doing, err)
 		}

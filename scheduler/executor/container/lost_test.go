@@ -141,8 +141,8 @@ func TestAnExitBeforeTheSignalCanBeAdopted(t *testing.T) {
 // TestOutputsThatHangNeedNoHeartbeat lets the engine hang for longer than the heartbeat of a program that has ended, and then fail.
 func TestOutputsThatHangNeedNoHeartbeat(t *testing.T) {
 	t.Parallel()
-	f, e := newFaulty(t, map[string]int{"outputs": 4})
-	e = withEngine(t, func(w http.ResponseWriter, r *http.Request) {
+	f, _ := newFaulty(t, map[string]int{"outputs": 4})
+	e := withEngine(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/archive") && f.count("outputs") == 0 {
 			<-time.After(2500 * time.Millisecond)
 		}
