@@ -161,10 +161,12 @@ func (e *Executor) begin(ctx context.Context, req *executor.Request, body *creat
 }
 
 // start starts a container. If the engine gives no definite answer, the container may do its work. Then start asks until the engine
-// tells, or until ctx ends. It starts the container again only if that has not begun: a short program may have ended.
+// tells, or until ctx ends. It starts the container again only if that has not begun: a short program may have ended. After
+// e.patience it removes a container that has not begun, since the first request may still start it. Only when that is done, the
+// attempt has not begun.
 func (e *Executor) start(ctx context.Context, id, name string) (*state, error) {
 	asked := time.Now()
-	for lost := false; ; {
+	for lost, over := false, false; ; {
 		answer := e.engine.start(ctx, id)
 		if answer == nil {
 			s := &state{ID: id, Name: name}
@@ -186,12 +188,18 @@ func (e *Executor) start(ctx context.Context, id, name string) (*state, error) {
 			case err == nil && refused(answer):
 				return nil, &startError{answer}
 			case err == nil && time.Since(asked) > e.patience:
-				return nil, absentError{answer}
+				over = true
+				switch gone := e.engine.remove(ctx, id); {
+				case gone == nil:
+					return nil, absentError{answer}
+				case refused(unsure(gone)) && !hasStatus(gone, http.StatusConflict): // 409: a removal is under way
+					return nil, &startError{absentError{errors.Join(answer, gone)}}
+				}
 			}
-			if over := sleep(ctx, pollPause); over != nil {
-				return nil, &startError{over}
+			if ended := sleep(ctx, pollPause); ended != nil {
+				return nil, &startError{ended}
 			}
-			if err == nil {
+			if err == nil && !over {
 				break
 			}
 		}

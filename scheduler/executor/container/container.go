@@ -126,12 +126,17 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 		case <-time.After(drainLimit):
 			stopReading()
 			<-drained
-			fmt.Fprintf(out, "\n[rota: output is incomplete: the engine did not give the rest within %v]\n", drainLimit)
+			why := ""
+			if f.err != nil {
+				why = ": " + f.err.Error()
+			}
+			fmt.Fprintf(out, "\n[rota: output is incomplete: the engine did not give the rest within %v%s]\n", drainLimit, why)
 		}
 	}
 
 	w := &watch{engine: e.engine, id: c.ID, engineLost: c.engineLost}
 	finish := func(last *state) job.Outcome {
+		defer beating(req)() // the program has ended, so its heartbeat no longer counts
 		drain()
 		o := outcome(req, last, w.engineLost)
 		if o.State != job.Lost {
@@ -166,38 +171,6 @@ func (e *Executor) follow(ctx context.Context, req *executor.Request, c *state, 
 		o = job.Outcome{State: job.Lost, Retry: true, Reason: "container cannot be watched: " + err.Error()}
 	}
 	o.Reason += how
-	return o
-}
-
-// withOutputs adds the outputs that the program wrote. Outputs that cannot be used fail an attempt that succeeded. It is not
-// repeated, because its work is done. withOutputs waits for the engine until ctx ends. If the worker ends the attempt, the attempt
-// is lost, so that the next one can adopt the container.
-func (e *Executor) withOutputs(
-	ctx context.Context, req *executor.Request, o job.Outcome, id string, out io.Writer,
-) job.Outcome {
-	var list map[string]string
-	var mistake, err error
-	always := context.WithoutCancel(ctx)
-	for noted := false; ; noted = true {
-		err = e.patiently(always, func() (err error) {
-			req.Progress() // the program has ended, so its heartbeat no longer counts
-			list, mistake, err = e.engine.outputs(always, id)
-			return unsure(err)
-		})
-		if _, absent := errors.AsType[absentError](err); !absent || ctx.Err() != nil || o.State != job.Succeeded {
-			break
-		}
-		if !noted {
-			fmt.Fprintf(out, "\n[rota: the attempt waits: %v]\n", err)
-		}
-	}
-	if err = errors.Join(err, mistake); err != nil && o.State == job.Succeeded {
-		if lost, ok := executor.Interrupted(ctx, req, e.now()); ok && lost.State == job.Lost && mistake == nil {
-			return lost
-		}
-		o.State, o.Reason, o.Retry = job.Failed, err.Error(), false
-	}
-	o.Outputs = list
 	return o
 }
 

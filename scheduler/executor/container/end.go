@@ -46,9 +46,14 @@ func (e *startError) Unwrap() error { return e.error }
 
 // failure returns the outcome of an attempt whose container could not be started.
 func failure(err error) job.Outcome {
-	_, asked := errors.AsType[*startError](err)
+	start, asked := errors.AsType[*startError](err)
 	if absent, ok := errors.AsType[absentError](err); ok && !asked {
 		return executor.NotBegun(absent)
+	}
+	if asked {
+		if _, pending := errors.AsType[absentError](start.error); pending { // the container may begin later
+			return job.Outcome{State: job.Lost, Reason: start.Error(), Retry: true}
+		}
 	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
 	if asked {
@@ -100,6 +105,7 @@ func (e *Executor) stop(
 	last, err := w.end(grace)
 	switch {
 	case err == nil && hasStatus(sent, http.StatusConflict) && last.State.ExitCode < executor.ExitSignal:
+		e.renameBack(ctx, c)
 		return "", true, &last
 	case err == nil, hasStatus(err, http.StatusNotFound):
 		return ", ended by SIGTERM", true, nil
@@ -119,6 +125,14 @@ func (e *Executor) stop(
 	default:
 		return fmt.Sprintf(", killed by SIGKILL after %v of grace", req.Spec.KillGrace), true, nil
 	}
+}
+
+// renameBack gives a container that had ended by itself its first name again. If its outputs cannot be read now, the next attempt
+// adopts it.
+func (e *Executor) renameBack(ctx context.Context, c *state) {
+	ctx, cancel := context.WithTimeout(ctx, outputsGrace)
+	defer cancel()
+	_ = e.patiently(ctx, func() error { return unsure(e.engine.rename(ctx, c.Name+endedSuffix, c.Name)) })
 }
 
 // inHurry calls f when hurry is closed and executor.HurryGrace has passed, unless stop is called before. stop waits for f.
@@ -141,12 +155,28 @@ func inHurry(hurry <-chan struct{}, f func()) (stop func()) {
 }
 
 // abandon ends an attempt that was interrupted while its container was made, with outcome o. If asked is true, the container may
-// run, and abandon waits for the engine as stop does.
+// run or have ended, and abandon waits for the engine as stop does. A container that began is followed: stop gives it its grace,
+// and an exit that came before decides.
 func (e *Executor) abandon(ctx context.Context, req *executor.Request, o job.Outcome, asked bool, out io.Writer) job.Outcome {
-	for noted := false; ; noted = true {
-		err := e.removed(context.WithoutCancel(ctx), nameOf(e.cfg.Cluster, &req.Run))
-		if err != nil && !noted {
-			fmt.Fprintf(out, "\n[rota: remove container: %v]\n", err)
+	always, name := context.WithoutCancel(ctx), nameOf(e.cfg.Cluster, &req.Run)
+	for latest := ""; ; {
+		var s state
+		var err error
+		if asked {
+			if s, err = e.engine.inspect(always, name); err == nil && s.began() {
+				return e.follow(ctx, req, &s, out)
+			}
+		}
+		doing := "remove"
+		if err == nil || refused(unsure(err)) {
+			err = e.removed(always, name)
+		} else {
+			doing, err = "inspect", absentError{err}
+			_ = sleep(always, pollPause)
+		}
+		if err != nil && doing != latest {
+			latest = doing
+			fmt.Fprintf(out, "\n[rota: %s container: %v]\n", doing, err)
 		}
 		if _, absent := errors.AsType[absentError](err); !absent || !asked {
 			return o

@@ -58,9 +58,10 @@ func refused(err error) bool {
 }
 
 // unsure returns err without its status if it is an error of the engine (5xx), so that patiently calls again. It is for questions
-// about a container whose work may be done.
+// about a container whose work may be done. 501 is definite: the engine has no such call.
 func unsure(err error) error {
-	if e, ok := errors.AsType[*apiError](err); ok && e.status >= http.StatusInternalServerError {
+	e, ok := errors.AsType[*apiError](err)
+	if ok && e.status >= http.StatusInternalServerError && e.status != http.StatusNotImplemented {
 		return errors.New(err.Error())
 	}
 	return err
@@ -69,10 +70,13 @@ func unsure(err error) error {
 // version returns the version of the API for paths: the newest one that both sides know.
 func (e *engine) version(ctx context.Context) (string, error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.prefix != "" {
-		return e.prefix, nil
+	known := e.prefix
+	e.mu.Unlock()
+	if known != "" {
+		return known, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	resp, err := e.send(ctx, http.MethodGet, "/_ping", nil, "")
 	if err != nil {
 		return "", err
@@ -82,8 +86,11 @@ func (e *engine) version(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s is not Docker's engine: it has the API version %q", e.socket, resp.Header.Get("Api-Version"))
 	}
-	e.prefix = "/v1." + strconv.Itoa(min(minor, newestAPI))
-	return e.prefix, nil
+	known = "/v1." + strconv.Itoa(min(minor, newestAPI))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.prefix = known
+	return known, nil
 }
 
 // open sends a call and returns the answer, which the caller closes. An engine of another version, which has taken the place of the

@@ -29,6 +29,8 @@ type faulty struct {
 	removed bool              // guarded by mu
 	exit    int               // guarded by mu
 	kept    bool              // guarded by mu: no removal ends
+	fresh   bool              // guarded by mu: the container has not begun if it does not run
+	names   []string          // guarded by mu: new names of the container
 	seen    func(call string) // called with each call, under mu; nil: nothing
 }
 
@@ -99,10 +101,15 @@ func (f *faulty) answer(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"StatusCode":0}`)
 	case "json":
 		state := "exited"
-		if f.running {
+		switch {
+		case f.running:
 			state = "running"
+		case f.fresh:
+			state = "created"
 		}
 		_, _ = fmt.Fprintf(w, `{"Id":"c1","Name":"/x","State":{"Status":%q,"Running":%v,"ExitCode":%d}}`, state, f.running, f.exit)
+	case "rename":
+		f.names = append(f.names, r.URL.Query().Get("name"))
 	case "outputs":
 		w.WriteHeader(http.StatusNotFound)
 	case "remove":

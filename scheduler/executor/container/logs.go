@@ -25,6 +25,7 @@ type follower struct {
 
 	last time.Time // of the latest message
 	same int       // how many messages with the time last were copied
+	err  error     // of the latest call; nil: it succeeded. Valid after run has returned
 }
 
 // run copies the output until ended is closed and the rest is copied, or until ctx ends.
@@ -37,6 +38,9 @@ func (f *follower) run(ctx context.Context, ended <-chan struct{}) {
 		default:
 		}
 		err := unsure(f.copy(ctx, !rest)) // an error of the engine may pass
+		if ctx.Err() == nil {
+			f.err = err
+		}
 		switch {
 		case rest && err == nil, ctx.Err() != nil:
 			return

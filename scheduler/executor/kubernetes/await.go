@@ -24,7 +24,7 @@ const (
 	removeLimit = 30 * time.Second
 	// pollRemoved is the pause between two looks at a deleted Job.
 	pollRemoved = 500 * time.Millisecond
-	// lastLook bounds the last look at a Job whose attempt is to end. lostLook does so if the next attempt adopts the Job.
+	// lastLook bounds the last look at a Job whose attempt is to end. lostLook does so if the attempt is lost.
 	lastLook = 10 * time.Second
 	lostLook = 2 * time.Second
 )

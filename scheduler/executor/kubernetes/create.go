@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/kubeapi"
 )
@@ -19,7 +20,8 @@ type refusal struct {
 
 func (e *refusal) Error() string { return e.text }
 
-// create makes sure that the Job exists and runs. It tries until the API server gives a definite answer or ctx ends.
+// create makes sure that the Job exists and runs. It tries until the API server gives a definite answer or ctx ends. It returns
+// unresolved itself if this machine has no descriptor for a reference: then nothing has begun.
 func (a *attempt) create(ctx context.Context, plain, secret map[string]string, unresolved error) error {
 	if a.req.Run.PodGeneration() > 0 {
 		if err := a.persist(ctx, a.removeEarlier); err != nil {
@@ -29,6 +31,9 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 	found := &batchJob{}
 	err := a.persist(ctx, func(ctx context.Context) error { return a.find(ctx, found) })
 	if errors.Is(err, kubeapi.ErrNotFound) {
+		if executor.NoDescriptor(unresolved) {
+			return unresolved
+		}
 		if unresolved != nil {
 			var refused *refs.RefusedError
 			return &refusal{unresolved.Error(), errors.As(unresolved, &refused)}
@@ -49,6 +54,9 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 	}
 	if unresolved != nil {
 		_ = a.remove() // without its Secret it would wait for ever
+		if executor.NoDescriptor(unresolved) {
+			return unresolved
+		}
 		return &refusal{text: unresolved.Error()}
 	}
 	err = a.persist(ctx, func(ctx context.Context) error { return a.release(ctx, found, secret) })

@@ -24,6 +24,9 @@ var hopeless = []string{"InvalidImageName", "ErrImageNeverPull"}
 // A pod that was deleted may have been so by the Job's deadline, by a person or by the node. Then the end of the Job says more than
 // the exit code of a killed program.
 func judge(v view, name string, success []int) *job.Outcome {
+	if v.endedByDeadline() {
+		return timedOut(name)
+	}
 	if p := v.pod; p != nil && (p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" && !p.Metadata.deleted()) {
 		return outcomeOf(p, success)
 	}
@@ -44,10 +47,11 @@ func judge(v view, name string, success []int) *job.Outcome {
 	if failed == nil {
 		return nil
 	}
+	if failed.Reason == deadlineExceeded {
+		return timedOut(name)
+	}
 	o := job.Outcome{State: job.Failed, Retry: true}
 	switch {
-	case failed.Reason == "DeadlineExceeded":
-		o.State, o.Reason = job.TimedOut, "timed out by the deadline of "+name
 	case v.pod != nil:
 		o.Reason = fmt.Sprintf("pod %s was deleted", v.pod.Metadata.Name)
 		o.Exit = exitCode(v.pod)
@@ -55,6 +59,27 @@ func judge(v view, name string, success []int) *job.Outcome {
 		o.Reason = fmt.Sprintf("the pod of %s is gone: %s", name, failed.Message)
 	}
 	return &o
+}
+
+// deadlineExceeded is the reason of a Job that its deadline ends.
+const deadlineExceeded = "DeadlineExceeded"
+
+func timedOut(name string) *job.Outcome {
+	return &job.Outcome{State: job.TimedOut, Reason: "timed out by the deadline of " + name, Retry: true}
+}
+
+// endedByDeadline reports whether the Job's deadline ended a program that then exited with 0. An exit before the deadline decides.
+func (v view) endedByDeadline() bool {
+	if v.job == nil || v.pod == nil || v.pod.Status.Phase != "Succeeded" || !v.pod.Metadata.deleted() {
+		return false
+	}
+	for _, kind := range []string{"FailureTarget", "Failed"} {
+		if c := trueCondition(v.job.Status.Conditions, kind); c != nil && c.Reason == deadlineExceeded {
+			at := v.pod.finishedAt()
+			return at.IsZero() || !at.Before(v.pod.Metadata.deletedAt())
+		}
+	}
+	return false
 }
 
 // outcomeOf returns the outcome of a pod that ended.

@@ -86,6 +86,9 @@ func (a *attempt) execute(ctx context.Context, plain, secret map[string]string, 
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
 		return job.Outcome{State: job.Failed, Reason: refused.Error(), Retry: !refused.final}
 	}
+	if executor.NoDescriptor(err) { // for the file of a reference
+		return executor.NotBegun(err)
+	}
 	output := a.newOutput()
 	defer output.stop()
 	if err == nil {

@@ -110,23 +110,29 @@ func TestACanceledJobIsDeleted(t *testing.T) {
 	}
 }
 
-// TestAnEndThatTheAPIServerCannotTellDecides lets the program end just before the timeout, while the API server is away.
+// TestAnEndThatTheAPIServerCannotTellDecides lets the program end just before the timeout, while the API server is away for three
+// calls.
 func TestAnEndThatTheAPIServerCannotTellDecides(t *testing.T) {
 	s, e := newServer(t, running())
 	var out bytes.Buffer
 	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(time.Second, func() {
-		s.set(func() {
+	calls := 0
+	s.seen = func(call string) {
+		switch {
+		case strings.HasSuffix(call, "/log"):
+		case s.away:
+			calls++
+			s.away = calls <= 3
+		case strings.HasSuffix(call, "/pods") && calls == 0:
 			s.away = true
 			for _, p := range s.pods {
 				p["status"] = exited(0)
 			}
-		})
-		cancel(executor.ErrTimeout)
-	})
-	time.AfterFunc(3*time.Second, func() { s.set(func() { s.away = false }) })
-	if o := e.Execute(ctx, request(&out)); o.State != job.Succeeded {
-		t.Errorf("got %+v, want the exit of the program", o)
+			cancel(executor.ErrTimeout)
+		}
+	}
+	if o := e.Execute(ctx, request(&out)); o.State != job.Succeeded || calls <= 3 {
+		t.Errorf("got %+v after %d calls, want the exit of the program", o, calls)
 	}
 }
 

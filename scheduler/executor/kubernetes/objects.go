@@ -11,13 +11,20 @@ type metadata struct {
 	Name              string    `json:"name"`
 	UID               string    `json:"uid"`
 	CreationTimestamp time.Time `json:"creationTimestamp"`
-	DeletionTimestamp time.Time `json:"deletionTimestamp"`
+	DeletionTimestamp time.Time `json:"deletionTimestamp"` // when the grace ends
 	Annotations       map[string]string
 	Labels            map[string]string
+
+	DeletionGracePeriodSeconds int64 `json:"deletionGracePeriodSeconds"`
 }
 
 // deleted reports whether somebody has deleted the object. It exists until its parts have ended.
 func (m *metadata) deleted() bool { return !m.DeletionTimestamp.IsZero() }
+
+// deletedAt returns when the object was deleted, before its grace.
+func (m *metadata) deletedAt() time.Time {
+	return m.DeletionTimestamp.Add(-time.Duration(m.DeletionGracePeriodSeconds) * time.Second)
+}
 
 type batchJob struct {
 	Metadata metadata
@@ -64,6 +71,7 @@ type containerStatus struct {
 			ExitCode        int
 			Signal          int
 			Reason, Message string
+			FinishedAt      time.Time // in whole seconds, as all times of Kubernetes
 		}
 	}
 }
@@ -82,6 +90,14 @@ func (p *pod) container() *containerStatus {
 func (p *pod) started() bool {
 	c := p.container()
 	return c != nil && (c.State.Running != nil || c.State.Terminated != nil)
+}
+
+// finishedAt returns when the job's container ended; the zero time if that is not known.
+func (p *pod) finishedAt() (at time.Time) {
+	if c := p.container(); c != nil && c.State.Terminated != nil {
+		at = c.State.Terminated.FinishedAt
+	}
+	return at
 }
 
 type podList struct{ Items []pod }

@@ -30,6 +30,7 @@ type server struct {
 	forbid  bool                      // guarded by mu: every answer is 403
 	state   map[string]any            // guarded by mu: the status of new pods
 	log     string                    // guarded by mu
+	seen    func(call string)         // called with the method and path of each call, under mu; nil: nothing
 	api     *kubeapi.Client
 }
 
@@ -56,6 +57,9 @@ func (s *server) left() int {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.seen != nil {
+		s.seen(r.Method + " " + r.URL.Path)
+	}
 	if s.away {
 		panic(http.ErrAbortHandler)
 	}
