@@ -16,6 +16,7 @@ func (p *Planner) ClockSet(by time.Duration, now time.Time) {
 		}
 		*t = job.Earlier(t.Add(max(0, by)), now) // if the clock was set back, the time may come from a record, and be right
 	}
+	adapt(&p.firstLed)
 	for _, j := range p.jobs {
 		for _, r := range j.live.order {
 			adapt(&r.since)
