@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -126,7 +124,7 @@ func (c *cli) printToken(secret auth.Secret, t *auth.Token) error {
 		p.line("# the entry for tokens in auth.file:")
 		p.line("- id: %s", t.ID)
 		p.line("  sha256: %s", t.Hash)
-		p.line("  principal: %s", yamlWord(t.Principal))
+		p.line("  principal: %q", t.Principal)
 		p.line("  role: %s", t.Role)
 		if len(t.Jobs) > 0 {
 			text, _ := json.Marshal(t.Jobs) // JSON is valid YAML; the encoding of a list of texts cannot fail
@@ -140,13 +138,3 @@ func (c *cli) printToken(secret auth.Secret, t *auth.Token) error {
 		}
 	})
 }
-
-// yamlWord returns a text as YAML has it in one line: as it is if that is plainly a word, and quoted otherwise.
-func yamlWord(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return strconv.Quote(text)
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z][\w@.-]*$`)
