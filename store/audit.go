@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -41,15 +44,27 @@ func (s *Store) Walk(ctx context.Context, take func(job.Change)) (rev int64, err
 // changes of one revision together. from is that oldest revision: 1 if nothing was compacted.
 func (s *Store) Log(ctx context.Context, upTo int64) (from int64, log [][]job.Change, err error) {
 	from = 1
-	for {
+	for logins := 0; ; {
 		log, err = s.logFrom(ctx, from, upTo)
 		var compacted *compactedError
-		if !errors.As(err, &compacted) {
+		switch {
+		case errors.As(err, &compacted):
+			from = compacted.revision
+		case logins < maxLogins && (isCode(err, rpctypes.ErrInvalidAuthToken) || status.Code(err) == codes.Unauthenticated):
+			// Another member of etcd issued the token, and this one learns it a moment later.
+			logins++
+			select {
+			case <-ctx.Done():
+			case <-time.After(minPause):
+			}
+		default:
 			return from, log, err
 		}
-		from = compacted.revision
 	}
 }
+
+// maxLogins is how often Log watches again if etcd does not know the token of the client.
+const maxLogins = 10
 
 // compactedError says that etcd has compacted the log. revision is the oldest revision that is left.
 type compactedError struct{ revision int64 }

@@ -139,11 +139,12 @@ func (s *Store) Accept(ctx context.Context, known Observation, at time.Time, by 
 }
 
 // Settle records the etcd cluster of the store in the store, unless the record names one or is unreadable. A store of version
-// 0.1.0 has no such record.
-func (s *Store) Settle(ctx context.Context, at time.Time) error {
+// 0.1.0 has no such record. Somebody may also have removed it by hand. Then the new one has known, the era in which this process
+// uses the store: with a lower era, no process would work after its next start.
+func (s *Store) Settle(ctx context.Context, known int64, at time.Time) error {
 	seen, rev, err := s.observe(ctx, "")
 	if err == nil && seen.Origin == "" && seen.Era >= 0 {
-		_, err = s.putEra(ctx, seen, rev, era{Era: seen.Era, At: at.UTC()})
+		_, err = s.putEra(ctx, seen, rev, era{Era: max(seen.Era, known), At: at.UTC()})
 	}
 	return err
 }

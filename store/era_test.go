@@ -119,7 +119,7 @@ func TestAStoreIsAccepted(t *testing.T) {
 		t.Fatalf("got %+v, %v", first, err)
 	}
 	for range 2 {
-		if err := s.Settle(ctx, epoch); err != nil {
+		if err := s.Settle(ctx, 0, epoch); err != nil {
 			t.Fatal(err)
 		}
 		seen, err := s.Observe(ctx, "")
@@ -147,7 +147,7 @@ func TestAStoreIsAccepted(t *testing.T) {
 	if bad, err := s.Observe(ctx, ""); err != nil || bad.Era != -1 {
 		t.Errorf("garbage: got %+v, %v", bad, err)
 	}
-	if err := s.Settle(ctx, epoch); err != nil {
+	if err := s.Settle(ctx, 6, epoch); err != nil {
 		t.Error(err)
 	}
 	if bad, err := s.Observe(ctx, ""); err != nil || bad.Era != -1 {
@@ -155,5 +155,26 @@ func TestAStoreIsAccepted(t *testing.T) {
 	}
 	if seen, err := s.Accept(ctx, seen, epoch, "tester"); err != nil || seen.Era != 6 {
 		t.Errorf("over garbage: got %+v, %v", seen, err)
+	}
+}
+
+// Somebody removes the record of the era while the processes work. It comes back with their era. Otherwise each of them would wait
+// for an operator after its next start.
+func TestARemovedEraComesBack(t *testing.T) {
+	c := fake(t, nil).Client()
+	s, ctx := open(t, c), t.Context()
+	accepted, err := s.Accept(ctx, Observation{Cluster: "gone", Era: 1, Revision: 1000}, epoch, "tester")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Delete(ctx, s.keys.record(KindEra, "")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Settle(ctx, accepted.Era, epoch); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := s.Observe(ctx, "")
+	if err != nil || seen.Era != accepted.Era || seen.After(accepted) != nil {
+		t.Errorf("got %+v, %v; want era %d", seen, err, accepted.Era)
 	}
 }

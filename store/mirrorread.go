@@ -32,6 +32,18 @@ func (m *Mirror) Unreadable(name string) error {
 	return nil
 }
 
+// UnreadableJob reports whether the definition of some job is unreadable.
+func (m *Mirror) UnreadableJob() bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for key := range m.bad {
+		if name, ok := strings.CutPrefix(key, m.store.keys.job("")); ok && job.CheckName(name) == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // Cursor returns a job's cursor.
 func (m *Mirror) Cursor(name string) (*job.Cursor, bool) {
 	return lookup[*job.Cursor](m, KindCursors, name)

@@ -154,6 +154,7 @@ func (c Config) withDefaults() Config {
 	c.SnapshotCount = cmp.Or(c.SnapshotCount, DefaultSnapshotCount)
 	c.QuotaBytes = cmp.Or(c.QuotaBytes, DefaultQuotaBytes)
 	c.CompactionRetention = cmp.Or(c.CompactionRetention, DefaultRetention)
+	c.Peer = trimURL(c.Peer)
 	if c.Peer == "" {
 		peers, _ := c.peers() // Validate reports a bad list.
 		for _, p := range peers {
@@ -179,7 +180,8 @@ func (c Config) peers() ([]peer, error) {
 	}
 	var peers []peer
 	for item := range strings.SplitSeq(c.Cluster, ",") {
-		name, rawURL, ok := strings.Cut(strings.TrimSpace(item), "=")
+		name, rawURL, ok := strings.Cut(item, "=")
+		name, rawURL = strings.TrimSpace(name), trimURL(rawURL)
 		if !ok || name == "" {
 			return nil, fmt.Errorf("cluster entry %q is not like name=http://host:2380", item)
 		}
@@ -194,6 +196,22 @@ func (c Config) peers() ([]peer, error) {
 		peers = append(peers, peer{name, rawURL})
 	}
 	return peers, nil
+}
+
+// trimURL removes what a URL may have around it in the settings, and etcd does not accept: spaces, and slashes at its end.
+func trimURL(text string) string { return strings.TrimRight(strings.TrimSpace(text), "/") }
+
+// listForEtcd returns Cluster as etcd reads it, which takes a space after a comma for a part of a name.
+func (c Config) listForEtcd() string {
+	peers, _ := c.peers() // Validate reports a bad list
+	if len(peers) == 0 {
+		return c.Name + "=" + c.Peer
+	}
+	entries := make([]string, len(peers))
+	for i, p := range peers {
+		entries[i] = p.name + "=" + p.url
+	}
+	return strings.Join(entries, ",")
 }
 
 // others lists the first members except this one.
@@ -236,7 +254,7 @@ func (c Config) etcd() *embed.Config {
 	e.AdvertiseClientUrls, e.ListenClientUrls = []url.URL{client}, []url.URL{listenURL(client, lc)}
 	e.AdvertisePeerUrls, e.ListenPeerUrls = []url.URL{peerURL}, []url.URL{listenURL(peerURL, lp)}
 
-	e.InitialCluster = cmp.Or(c.Cluster, c.Name+"="+c.Peer)
+	e.InitialCluster = c.listForEtcd()
 	e.InitialClusterToken = clusterToken
 	e.TickMs, e.ElectionMs = uint(c.Heartbeat.Milliseconds()), uint(c.Election.Milliseconds())
 	e.QuotaBackendBytes = c.QuotaBytes

@@ -75,3 +75,30 @@ func TestAMemberListensOnItsAddressUnlessThatIsAName(t *testing.T) {
 		}
 	}
 }
+
+// A list that is written with spaces or over several lines, and URLs with a slash at the end, mean the same to etcd.
+func TestAListForEtcdHasNoSpacesAndSlashes(t *testing.T) {
+	t.Parallel()
+	const list = "q1=http://q1:2380, q2=http://q2:2380/ ,\n q3 = http://q3:2380"
+	c := Config{Dir: "d", Name: "q2", Peer: "http://q2:2380/", Cluster: list}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	e := c.withDefaults().etcd()
+	if want := "q1=http://q1:2380,q2=http://q2:2380,q3=http://q3:2380"; e.InitialCluster != want {
+		t.Errorf("got %q, want %q", e.InitialCluster, want)
+	}
+	c = Config{Dir: "d", Name: "q1", Peer: "http://q1:2380/"}
+	if e = c.withDefaults().etcd(); e.InitialCluster != "q1=http://q1:2380" || e.AdvertisePeerUrls[0].String() != "http://q1:2380" {
+		t.Errorf("alone: got %q at %v", e.InitialCluster, e.AdvertisePeerUrls)
+	}
+}
+
+// etcd ends a process that may open few files, without a word of rota.
+func TestAProcessMayOpenEnoughFiles(t *testing.T) {
+	t.Parallel()
+	wantError(t, checkFiles(64), "this process may open 64 files")
+	if err := checkFiles(openFiles()); err != nil {
+		t.Error(err)
+	}
+}

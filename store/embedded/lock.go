@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,4 +76,24 @@ func tryLock(f *os.File) error {
 		return ErrLocked
 	}
 	return err
+}
+
+// reservedFiles is how many open files etcd keeps for itself. If the process may open no more, etcd ends it without an error.
+const reservedFiles = 150
+
+// openFiles returns how many files this process may open; the highest number if that is unknown.
+func openFiles() uint64 {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return math.MaxUint64
+	}
+	return limit.Cur
+}
+
+func checkFiles(may uint64) error {
+	if may > reservedFiles {
+		return nil
+	}
+	return fmt.Errorf("this process may open %d files, and etcd needs more than %d: raise LimitNOFILE of the unit, or `ulimit -n`",
+		may, reservedFiles)
 }

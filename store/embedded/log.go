@@ -1,9 +1,11 @@
 package embedded
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -25,6 +27,7 @@ const slow = time.Second
 type logState struct {
 	phase   atomic.Int32
 	failure atomic.Pointer[error] // why the server stopped itself
+	repeats repeats               // of warnings that are logged
 }
 
 // logCore writes etcd's zap log to hclog. etcd's Info becomes our Debug, and its
@@ -66,8 +69,19 @@ func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 			c.state.failure.Store(&err)
 		}
 	}
-	c.log.Log(c.level(e, fields), e.Message, args(fields)...)
-	if e.Level > zapcore.ErrorLevel && c.dying != nil {
+	pairs := args(fields)
+	if strings.Contains(e.Message, "cluster ID mismatch") {
+		pairs = append(pairs, "hint", "a member has the data of another cluster: `rota doctor --config FILE` names the cluster of each")
+	}
+	if e.Level <= zapcore.ErrorLevel {
+		c.log.Log(c.level(e, fields), e.Message, pairs...)
+		return nil
+	}
+	if do := remedy(fields); do != "" {
+		pairs = append(pairs, "hint", do)
+	}
+	c.log.Error(e.Message, pairs...)
+	if c.dying != nil {
 		c.dying()
 	}
 	return nil
@@ -75,17 +89,32 @@ func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 
 func (c *logCore) Sync() error { return nil }
 
+// remedy returns the step by which an operator repairs the disk that ends the process, or "". Without it, etcd says of a full disk
+// only that the log cannot be repaired.
+func remedy(fields []zapcore.Field) string {
+	i := slices.IndexFunc(fields, isError)
+	if i < 0 {
+		return ""
+	}
+	switch err := fields[i].Interface.(error); {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "make room on the disk, then start this replica again: its data is kept"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO):
+		return "repair the disk, then start this replica again; if its data is lost: docs/how-to/replace-a-member.md"
+	}
+	return ""
+}
+
 // level demotes warnings that need no action of an operator.
 func (c *logCore) level(e zapcore.Entry, fields []zapcore.Field) hclog.Level {
 	base, phase := baseLevel(e.Level), c.state.phase.Load()
 	switch {
-	case e.Level > zapcore.ErrorLevel: // the process is about to die
-		return hclog.Error
 	case base <= hclog.Debug:
 		return base
 	case phase == closing:
 		return hclog.Debug
-	case noisy(e.Message, phase), aboutTime(e.Message) && took(fields) < slow, isNew(fields):
+	case noisy(e.Message, phase), aboutTime(e.Message) && took(fields) < slow, isNew(fields),
+		c.state.repeats.tooMany(e.Message, e.Time):
 		return hclog.Debug
 	}
 	return base
@@ -171,7 +200,11 @@ func args(fields []zapcore.Field) []any {
 		}
 		enc := zapcore.NewMapObjectEncoder()
 		f.AddTo(enc)
-		if v, ok := enc.Fields[f.Key]; ok {
+		v, ok := enc.Fields[f.Key]
+		if d, is := v.(time.Duration); is {
+			v = d.String() // JSON would have the number of nanoseconds
+		}
+		if ok {
 			out = append(out, f.Key, v)
 		}
 	}

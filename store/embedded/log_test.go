@@ -2,12 +2,16 @@ package embedded
 
 import (
 	"errors"
+	"io"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 func TestLogLevels(t *testing.T) {
@@ -73,6 +77,42 @@ func TestLogFields(t *testing.T) {
 	}
 }
 
+// A member with the data of another cluster makes the others write the same warnings for ever, many times a second.
+func TestAWarningThatRepeatsDoesNotFillTheDisk(t *testing.T) {
+	t.Parallel()
+	const message = "request cluster ID mismatch"
+	log, lines := newLog(hclog.Info)
+	core := newLogCore(log, nil)
+	began := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
+	for i := range 1200 { // two minutes
+		entry := zapcore.Entry{Level: zapcore.WarnLevel, Message: message, Time: began.Add(time.Duration(i) * 100 * time.Millisecond)}
+		if err := core.Write(entry, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(lines.String(), message); n != 2*mostPerMinute {
+		t.Errorf("got %d lines, want %d", n, 2*mostPerMinute)
+	}
+	if !strings.Contains(lines.String(), "rota doctor") {
+		t.Errorf("no hint in %.300s", lines)
+	}
+	zap.New(core).Warn("another")
+	if !strings.Contains(lines.String(), "another") {
+		t.Error("another warning is not logged")
+	}
+}
+
+// JSON has no type for durations: a number of nanoseconds would be hard to read.
+func TestDurationsHaveUnitsInJSON(t *testing.T) {
+	t.Parallel()
+	b := new(logBuffer)
+	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: b, JSONFormat: true})
+	zap.New(newLogCore(log, nil)).Info("m", zap.Duration("took", 1500*time.Millisecond))
+	if !strings.Contains(b.String(), `"took":"1.5s"`) {
+		t.Errorf("got %s", b)
+	}
+}
+
 func TestTheLastLineIsWrittenBeforeTheProcessEnds(t *testing.T) {
 	t.Parallel()
 	log, lines := newLog(hclog.Info)
@@ -87,6 +127,30 @@ func TestTheLastLineIsWrittenBeforeTheProcessEnds(t *testing.T) {
 		}
 	}()
 	l.Panic("the disk is gone")
+}
+
+// TestADiskThatEndsTheProcess: etcd's own words for a full disk suggest that its log is lost.
+func TestADiskThatEndsTheProcess(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{syscall.ENOSPC, "make room on the disk"},
+		{&fs.PathError{Op: "write", Path: "db", Err: syscall.EDQUOT}, "make room on the disk"},
+		{&fs.PathError{Op: "write", Path: "db", Err: syscall.EIO}, "repair the disk"},
+		{&fs.PathError{Op: "open", Path: "db", Err: syscall.EROFS}, "repair the disk"},
+		{io.ErrUnexpectedEOF, ""},
+	} {
+		log, lines := newLog(hclog.Info)
+		func() {
+			defer func() { _ = recover() }()
+			zap.New(newLogCore(log, nil)).Panic("failed to read WAL, cannot be repaired", zap.Error(tt.err))
+		}()
+		if _, hint, _ := strings.Cut(lines.String(), "hint="); !strings.Contains(hint, tt.want) || tt.want == "" && hint != "" {
+			t.Errorf("%v: got %q, want the hint %q", tt.err, lines, tt.want)
+		}
+	}
 }
 
 func TestLogBelowLevelIsNotWritten(t *testing.T) {

@@ -103,6 +103,9 @@ func startOnce(ctx context.Context, cfg Config, log hclog.Logger) (*Server, erro
 
 // launch locks the directory, checks the ports and starts etcd.
 func (s *Server) launch(ctx context.Context) (err error) {
+	if err := checkFiles(openFiles()); err != nil {
+		return err
+	}
 	if s.lock, err = LockDir(s.cfg.Dir, 0); err != nil {
 		return err
 	}
@@ -114,7 +117,7 @@ func (s *Server) launch(ctx context.Context) (err error) {
 	if err := checkDatabase(s.cfg.Dir); err != nil {
 		return err
 	}
-	if err := s.cfg.checkComplete(); err != nil {
+	if err := errors.Join(s.cfg.checkComplete(), s.cfg.checkOwner()); err != nil {
 		return err
 	}
 

@@ -63,13 +63,6 @@ func (s *Server) tryPromote(ctx context.Context) error {
 // tend keeps the members of the cluster equal to the settings until Close, or until this member is no longer listed. It corrects
 // the peer URL of this member, and removes members that no running process lists and that do not answer.
 func (s *Server) tend() {
-	certificates, err := s.cfg.etcd().PeerTLSInfo.ClientConfig()
-	if err != nil {
-		s.log.Error("the certificate for peers was not read; members are not removed", "err", err)
-		return
-	}
-	rt := &http.Transport{TLSClientConfig: certificates}
-	defer rt.CloseIdleConnections()
 	closed, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s.wg.Go(func() { // ends with tend, or with Close
@@ -89,7 +82,7 @@ func (s *Server) tend() {
 		case <-time.After(tendEvery):
 		}
 		ctx, end := context.WithTimeout(closed, changeTimeout)
-		leaves := s.tendOnce(ctx, rt, silent)
+		leaves := s.tendOnce(ctx, silent)
 		end()
 		if leaves {
 			close(s.unlisted)
@@ -99,7 +92,7 @@ func (s *Server) tend() {
 }
 
 // tendOnce reports whether this member has to leave, because it is no longer listed.
-func (s *Server) tendOnce(ctx context.Context, rt http.RoundTripper, silent map[uint64]time.Time) (leaves bool) {
+func (s *Server) tendOnce(ctx context.Context, silent map[uint64]time.Time) (leaves bool) {
 	all, own := s.members()
 	if own == nil || s.LeaderID() == 0 {
 		return false
@@ -116,7 +109,7 @@ func (s *Server) tendOnce(ctx context.Context, rt http.RoundTripper, silent map[
 	now := time.Now()
 	for _, m := range all {
 		id := uint64(m.ID)
-		if !slices.Contains(rest, m) || s.answers(ctx, rt, m) {
+		if !slices.Contains(rest, m) || s.answers(ctx, m) {
 			delete(silent, id)
 			continue
 		}
@@ -174,8 +167,16 @@ func (s *Server) listers(m *membership.Member) (names []string, known bool) {
 	return names, lists != nil
 }
 
-// answers reports whether a member answers at its peer URL.
-func (s *Server) answers(ctx context.Context, rt http.RoundTripper, m *membership.Member) bool {
+// answers reports whether a member answers at its peer URL. Without a certificate, it cannot be asked, and counts as one that
+// answers.
+func (s *Server) answers(ctx context.Context, m *membership.Member) bool {
+	certificates, err := s.cfg.etcd().PeerTLSInfo.ClientConfig() // read each time, because the files may be replaced
+	if err != nil {
+		s.log.Warn("an unlisted member cannot be asked: the certificate for peers was not read", "member", m.Name, "err", err)
+		return true
+	}
+	rt := &http.Transport{TLSClientConfig: certificates}
+	defer rt.CloseIdleConnections()
 	try, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	return len(m.PeerURLs) > 0 && askMember(try, rt, m.PeerURLs[0], s.cfg.Name).err == nil
