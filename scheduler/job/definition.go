@@ -78,7 +78,7 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 	}
 	if !sameJSON(cur.Spec.when(), spec.when()) || !sameParents(cur.Spec.After, spec.After) {
 		next.Since, next.SinceReason, next.SinceGeneration, next.Scheduled = now, SinceRescheduled, next.Generation, now
-		next.Jittered, next.Pauses = &spec.Jitter, nil
+		next.Jittered, next.Pauses = &spec.Jitter, cur.pausesAfter(now.Add(-spec.Jitter.Std()))
 	}
 	return next, true
 }

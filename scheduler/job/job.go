@@ -24,7 +24,7 @@ type Job struct {
 	// Jittered is the jitter that the schedule had when it replaced another one. It decides which slots count, also
 	// after a later change of the jitter. It is nil for the first schedule, and in records of earlier versions.
 	Jittered *Duration `json:"jittered,omitempty"`
-	// Pauses are the past pauses under the present schedule, oldest first; see PauseHistory.
+	// Pauses are the past pauses that concern slots of the present schedule, oldest first; see PauseHistory.
 	Pauses []PastPause `json:"pauses,omitempty"`
 	// Notified is when Spec.Notify last changed its notifiers or their occasions, or when Spec.Ping came or went. No message is
 	// sent about anything before. Zero if there never was a notifier or a ping.
@@ -60,7 +60,7 @@ type Gate struct {
 type Cursor struct {
 	Job        string      `json:"job"`
 	After      time.Time   `json:"after"`            // every slot at or before it is decided
-	Beyond     []time.Time `json:"beyond,omitempty"` // later slots of a step that are decided too, in order; at most MaxBeyond
+	Beyond     []time.Time `json:"beyond,omitempty"` // later slots that are decided too, in order; at most MaxBeyond
 	Next       time.Time   `json:"next,omitzero"`    // the next slot to dispatch; zero: the schedule is over
 	Generation int64       `json:"generation"`       // of the job from which Next was computed
 	Term       int64       `json:"term"`             // of the leader that wrote it

@@ -70,6 +70,16 @@ func (j *Job) PauseHistory() []PastPause {
 // PauseHistory is Job.PauseHistory for all jobs.
 func (g *Gate) PauseHistory() []PastPause { return pauseHistory(g.Pauses, g.Since) }
 
+// pausesAfter returns the past pauses that ended after a time; nil if there are none.
+func (j *Job) pausesAfter(at time.Time) (list []PastPause) {
+	for _, p := range j.PauseHistory() {
+		if p.Until.After(at) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 func pauseHistory(list []PastPause, resumed time.Time) []PastPause {
 	if n := len(list); resumed.IsZero() || n > 0 && list[n-1].Until.Equal(resumed) {
 		return list

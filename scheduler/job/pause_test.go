@@ -84,3 +84,13 @@ func TestANewScheduleHasNoPausesBehindIt(t *testing.T) {
 		t.Errorf("got %v", j.PauseHistory())
 	}
 }
+
+// TestAnEditKeepsPauses checks that an edit of the schedule keeps the pauses whose slots the new jitter may move past the edit.
+func TestAnEditKeepsPauses(t *testing.T) {
+	j, _ := halt(job.Job{Created: minute(0), Spec: new(job.Spec{Every: job.Duration(time.Minute)})}, job.Gate{}, 1, 3, 10, 12)
+	spec := job.Spec{Every: job.Duration(time.Hour), Jitter: job.Duration(10 * time.Minute)}
+	next, _ := job.Define(&j, "j", spec, j.Origin, minute(15))
+	if diff := cmp.Diff([]job.PastPause{paused(10, 12)}, next.PauseHistory()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -24,7 +24,7 @@ func ParseRetryOn(text string) (RetryOn, error) {
 	if code, err := strconv.Atoi(text); err == nil && code >= 0 && code <= 599 && strconv.Itoa(code) == text {
 		return on, nil
 	}
-	return "", fmt.Errorf("%q is no exit code, no HTTP status, no class such as 5xx, and not timeout", text)
+	return "", fmt.Errorf("%.40q is no exit code, no HTTP status, no class such as 5xx, and not timeout", text)
 }
 
 // Matches reports whether on means an attempt that ended with o.

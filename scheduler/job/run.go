@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -221,6 +222,13 @@ func CostsWorker(reason string) bool {
 	return !strings.HasPrefix(reason, WorkerStopped) && !strings.Contains(reason, NotBegun)
 }
 
+// HasBegun reports whether an attempt of r that has ended had begun its work, or may have: a full list of attempts lacks some.
+func (r *Run) HasBegun() bool {
+	return r.LostMore > 0 || len(r.Attempts) >= maxAttempts || slices.ContainsFunc(r.Attempts, func(a Attempt) bool {
+		return a.State != Lost || !strings.Contains(a.Reason, NotBegun)
+	})
+}
+
 // Outcome is how one attempt ended.
 type Outcome struct {
 	State   State             `json:"state"` // Succeeded, Failed, TimedOut, Canceled or Lost
@@ -233,4 +241,5 @@ type Outcome struct {
 	After   time.Duration     `json:"after,omitempty"`   // the delay that the target asks for (Retry-After); 0: none
 
 	NotBegun bool `json:"-"` // for the worker: the machine could not start the attempt. The record says it by the reason alone
+	KindAway bool `json:"-"` // for the worker, with NotBegun: only attempts of this kind cannot start
 }

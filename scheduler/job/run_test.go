@@ -253,3 +253,18 @@ func TestReasonsThatAreComparedKeepTheirWords(t *testing.T) {
 		}
 	}
 }
+
+// A record keeps some of many attempts. A removed one may have begun its work, so such a run must not be skipped.
+func TestAFullListOfAttemptsMayLackOneThatBegan(t *testing.T) {
+	lost := job.Attempt{State: job.Lost, Reason: "worker q1 was lost " + job.NotBegun}
+	r := job.Run{Attempts: []job.Attempt{lost, lost}}
+	if r.HasBegun() {
+		t.Error("two attempts that did not begin count as begun")
+	}
+	for len(r.Attempts) < 20 {
+		r.Attempts = append(r.Attempts, lost)
+	}
+	if !r.HasBegun() {
+		t.Error("the removed attempts count as not begun")
+	}
+}

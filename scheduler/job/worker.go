@@ -1,7 +1,9 @@
 package job
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,8 +29,26 @@ type Worker struct {
 	Pressure string `json:"pressure,omitempty"`
 	// Broken is what is broken so that it accepts no new runs, such as a full disk; "" if nothing is. Then it also drains.
 	Broken string `json:"broken,omitempty"`
+	// Away has the kinds of actions that it cannot start now, and why, such as container: no engine answers. nil: none. It accepts
+	// runs of all other kinds. An older leader does not know Away, and the worker hands back the runs that it gets from it.
+	Away map[string]string `json:"away,omitempty" doc:"Kinds of jobs that it cannot execute now, and why"`
+	// Keeps has the names of runs whose attempts began in an earlier session of its process and went on after it, sorted; at most
+	// MaxKeeps. They are not lost. A name stays here after the end of its attempt. An older leader gives these attempts up.
+	Keeps []string `json:"keeps,omitempty" hidden:"true"`
 
 	Rev int64 `json:"-"`
+}
+
+// MaxKeeps bounds Worker.Keeps, so that the presence stays small.
+const MaxKeeps = 1000
+
+// Has reports whether the worker is to end r: it got r in this session, or it keeps the attempt.
+func (w *Worker) Has(r *Run) bool {
+	if r.Session == w.Session || len(w.Keeps) == 0 {
+		return r.Session == w.Session
+	}
+	_, kept := slices.BinarySearch(w.Keeps, r.Name())
+	return kept && r.State == Running
 }
 
 // SessionEnded is the session in the last record of a worker whose process is proven dead.
@@ -41,7 +61,30 @@ func EndedWorker(name string) Worker {
 }
 
 // Accepts reports whether the worker accepts new runs now, and suits jobs of this spec.
-func (w *Worker) Accepts(s *Spec) bool { return !w.Draining && w.Suits(s) }
+func (w *Worker) Accepts(s *Spec) bool { return !w.Draining && !w.lacks(s) && w.Suits(s) }
+
+// AcceptsNone reports whether the worker accepts no runs of any job now: it drains, or all kinds that it executes are away.
+func (w *Worker) AcceptsNone() bool {
+	present := func(kind string) bool { return w.Away[kind] == "" }
+	return w.Draining || len(w.Kinds) > 0 && !slices.ContainsFunc(w.Kinds, present)
+}
+
+// lacks reports whether the kind of the spec is away.
+func (w *Worker) lacks(s *Spec) bool { return len(w.Away) > 0 && w.Away[s.Kind()] != "" }
+
+// AwayText names the kinds that are away, such as "no container"; "" if there are none.
+func (w *Worker) AwayText() string {
+	if len(w.Away) == 0 {
+		return ""
+	}
+	return "no " + strings.Join(slices.Sorted(maps.Keys(w.Away)), ", no ")
+}
+
+// Ready returns the worker as if it neither drained nor had a kind away.
+func (w Worker) Ready() *Worker {
+	w.Draining, w.Away = false, nil
+	return &w
+}
 
 // Suits reports whether the worker may execute jobs of this spec. Every label must match, and the worker must execute its kind,
 // be able to limit each of the resources and have the Go handler.

@@ -25,3 +25,16 @@ func TestAWorkerAcceptsOnlyItsKinds(t *testing.T) {
 		}
 	}
 }
+
+func TestAWorkerWithoutAKindAcceptsTheOthers(t *testing.T) {
+	w := Worker{
+		Name: "q1", Kinds: []string{"command", "container", "kubernetes"}, Away: map[string]string{"container": "no engine answers"},
+	}
+	command, container := &Spec{Command: []string{"true"}}, &Spec{Container: &Container{Image: "i"}}
+	if w.Accepts(container) || !w.Suits(container) || !w.Accepts(command) || w.AwayText() != "no container" {
+		t.Errorf("%s: want a worker that accepts all but containers", w.AwayText())
+	}
+	if r := w.Ready(); !r.Accepts(container) || r.AwayText() != "" || w.Accepts(container) {
+		t.Error("a worker that is ready accepts all its kinds, and the original does not change")
+	}
+}

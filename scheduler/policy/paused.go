@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 // Interval contains the slots that are later than After and not later than UpTo.
@@ -37,6 +38,30 @@ func Paused(offset time.Duration, after time.Time, pauses ...[]job.PastPause) []
 		merged = append(merged, in)
 	}
 	return merged
+}
+
+// NextUnpaused returns the first slot after the given time that lies in none of the paused intervals, which are in order. skippedTo
+// is the end of the last interval that skips a slot before next, zero if none does. more is false if there is no such slot.
+func NextUnpaused(s *schedule.Schedule, after time.Time, paused []Interval) (next, skippedTo time.Time, more bool) {
+	next, more = s.Next(after)
+	for _, in := range paused {
+		if more && in.Holds(next) {
+			skippedTo = in.UpTo
+			next, more = s.Next(skippedTo)
+		}
+	}
+	return next, skippedTo, more
+}
+
+// NextSlot returns the next slot of a job that a leader decides, as if neither the job nor all jobs were paused now. false means
+// that there is none. when is the schedule of the job. A nil cursor has passed no slot.
+func NextSlot(j *job.Job, when *schedule.Schedule, cursor *job.Cursor, gate *job.Gate) (time.Time, bool) {
+	after := SlotsAfter(j, when)
+	if cursor != nil {
+		after = job.Later(after, cursor.After)
+	}
+	next, _, ok := NextUnpaused(when, after, Paused(when.Offset(), after, j.PauseHistory(), gate.PauseHistory()))
+	return next, ok
 }
 
 // without returns the parts of in that lie outside the paused intervals, which are in order.

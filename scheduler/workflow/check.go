@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,7 +23,12 @@ type Problem struct {
 // workflow that have different slots. It reports the last kind once for each workflow.
 func Check(specs map[string]*job.Spec) (problems []Problem) {
 	g := Of(specs)
-	inCycle, checked := map[string]bool{}, map[string]bool{} // jobs in reported cycles, and in workflows whose slots were checked
+	checked := map[string]bool{}  // jobs in workflows whose slots were checked
+	suspects := map[string]bool{} // jobs that may be in a cycle that is not reported yet
+	_, stuck := g.sort(g.all())
+	for _, name := range stuck {
+		suspects[name] = true
+	}
 	for _, name := range slices.Sorted(maps.Keys(specs)) {
 		after := specs[name].After
 		for i, a := range after {
@@ -30,13 +36,17 @@ func Check(specs map[string]*job.Spec) (problems []Problem) {
 				problems = append(problems, Undefined(name, i, a.Job))
 			}
 		}
-		if cycle := g.Cycle(name); cycle != nil && !inCycle[name] {
+		var cycle []string
+		if suspects[name] {
+			cycle = g.Cycle(name)
+		}
+		if cycle != nil {
 			for _, n := range cycle {
-				inCycle[n] = true
+				delete(suspects, n)
 			}
 			i := slices.IndexFunc(after, func(a job.After) bool { return a.Job == cycle[1] })
 			problems = append(problems, Problem{
-				name, i, false, "after makes a cycle: " + strings.Join(cycle, " after "), "remove one of these from after",
+				name, i, false, "after makes a cycle: " + path(cycle), "remove one of these from after",
 				strings.Join(cycle, " "),
 			})
 		}
@@ -47,6 +57,15 @@ func Check(specs map[string]*job.Spec) (problems []Problem) {
 	return problems
 }
 
+// path returns a cycle as text. It leaves out the middle of a cycle for which a message has no room.
+func path(cycle []string) string {
+	const sep, most, ends = " after ", 1000, 6 // six names at each end take less than most
+	if more := len(cycle) - 2*ends; more > 0 && len(strings.Join(cycle, sep)) > most {
+		cycle = slices.Concat(cycle[:ends], []string{fmt.Sprintf("… %d more …", more)}, cycle[len(cycle)-ends:])
+	}
+	return strings.Join(cycle, sep)
+}
+
 // Undefined returns the mistake of a job whose parent with an index does not exist.
 func Undefined(name string, index int, parent string) Problem {
 	return Problem{
@@ -54,19 +73,32 @@ func Undefined(name string, index int, parent string) Problem {
 	}
 }
 
-// Inherit returns the overlap policy of a step that names none: allow if all jobs without parents in its workflow allow overlaps,
-// otherwise queue.
-func (g Graph) Inherit(specs map[string]*job.Spec, name string) job.Overlap {
-	roots := g.Roots(name)
-	for _, root := range roots {
-		if specs[root].Overlap != job.OverlapAllow {
-			return job.OverlapQueue
+// Inherit returns the overlap policy of steps that name none, by the name of the step: allow if all jobs without parents in its
+// workflow allow overlaps, otherwise queue.
+func (g Graph) Inherit(specs map[string]*job.Spec) map[string]job.Overlap {
+	policies := make(map[string]job.Overlap, len(specs))
+	for name := range specs {
+		if _, known := policies[name]; known {
+			continue
+		}
+		members, roots, allowed := g.joined(name), 0, 0
+		for n := range members {
+			if len(g.parents[n]) == 0 {
+				roots++
+				if specs[n].Overlap == job.OverlapAllow {
+					allowed++
+				}
+			}
+		}
+		policy := job.OverlapQueue
+		if roots > 0 && allowed == roots {
+			policy = job.OverlapAllow
+		}
+		for n := range members {
+			policies[n] = policy
 		}
 	}
-	if len(roots) == 0 {
-		return job.OverlapQueue
-	}
-	return job.OverlapAllow
+	return policies
 }
 
 // differentSlots reports whether jobs without parents, in the workflow of a step, have different slots.

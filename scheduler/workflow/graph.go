@@ -30,7 +30,10 @@ func Of(specs map[string]*job.Spec) Graph {
 func (g Graph) Parents(name string) []job.After { return g.parents[name] }
 
 // Workflow returns the jobs that are joined with name, name included. Each follows its parents, unless there is a cycle.
-func (g Graph) Workflow(name string) []string {
+func (g Graph) Workflow(name string) []string { return g.inOrder(g.joined(name)) }
+
+// joined returns the jobs that are joined with name, name included.
+func (g Graph) joined(name string) map[string]bool {
 	seen := map[string]bool{name: true}
 	for todo := []string{name}; len(todo) > 0; {
 		at := todo[0]
@@ -46,7 +49,7 @@ func (g Graph) Workflow(name string) []string {
 			}
 		}
 	}
-	return g.inOrder(seen)
+	return seen
 }
 
 // Behind returns the steps behind a job, without the job itself. Each follows its parents.
@@ -66,40 +69,55 @@ func (g Graph) Behind(name string) []string {
 }
 
 // inOrder sorts jobs such that each follows its parents, and those that may go first by their names. Jobs in a cycle come last.
-func (g Graph) inOrder(jobs map[string]bool) (order []string) {
-	left := slices.Sorted(maps.Keys(jobs))
-	placed := make(map[string]bool, len(left))
-	for len(left) > 0 {
-		waits := func(name string) bool {
-			return slices.ContainsFunc(g.parents[name], func(a job.After) bool { return jobs[a.Job] && !placed[a.Job] })
-		}
-		var next, rest []string
-		for _, name := range left {
-			if waits(name) {
-				rest = append(rest, name)
-			} else {
-				next = append(next, name)
-			}
-		}
-		if len(next) == 0 {
-			return append(order, rest...)
-		}
-		for _, name := range next {
-			placed[name] = true
-		}
-		order, left = append(order, next...), rest
-	}
-	return order
+func (g Graph) inOrder(jobs map[string]bool) []string {
+	order, stuck := g.sort(jobs)
+	return append(order, stuck...)
 }
 
-// Depths returns how many steps lead to each job at most; 0 for a job without parents.
-func (g Graph) Depths() map[string]int {
+// sort does the same. stuck has the jobs in cycles, and those behind them.
+func (g Graph) sort(jobs map[string]bool) (order, stuck []string) {
+	waits := make(map[string]int, len(jobs)) // how many of its parents each job follows that are not in the order yet
+	var next []string
+	for name := range jobs {
+		for _, a := range g.parents[name] {
+			if jobs[a.Job] {
+				waits[name]++
+			}
+		}
+		if waits[name] == 0 {
+			next = append(next, name)
+		}
+	}
+	for len(next) > 0 {
+		slices.Sort(next)
+		order = append(order, next...)
+		var freed []string
+		for _, name := range next {
+			for _, child := range g.children[name] {
+				if waits[child]--; jobs[child] && waits[child] == 0 {
+					freed = append(freed, child)
+				}
+			}
+		}
+		next = freed
+	}
+	stuck = slices.DeleteFunc(slices.Sorted(maps.Keys(jobs)), func(name string) bool { return waits[name] <= 0 })
+	return order, stuck
+}
+
+// all returns the names of all jobs.
+func (g Graph) all() map[string]bool {
 	all := make(map[string]bool, len(g.parents))
 	for name := range g.parents {
 		all[name] = true
 	}
-	depths := make(map[string]int, len(all))
-	for _, name := range g.inOrder(all) {
+	return all
+}
+
+// Depths returns how many steps lead to each job at most; 0 for a job without parents.
+func (g Graph) Depths() map[string]int {
+	depths := make(map[string]int, len(g.parents))
+	for _, name := range g.inOrder(g.all()) {
 		for _, a := range g.parents[name] {
 			depths[name] = max(depths[name], depths[a.Job]+1)
 		}
@@ -109,7 +127,7 @@ func (g Graph) Depths() map[string]int {
 
 // Roots returns the jobs without parents in the workflow of name, sorted.
 func (g Graph) Roots(name string) (roots []string) {
-	for _, n := range g.Workflow(name) {
+	for n := range g.joined(name) {
 		if len(g.parents[n]) == 0 {
 			roots = append(roots, n)
 		}
@@ -121,22 +139,24 @@ func (g Graph) Roots(name string) (roots []string) {
 // Cycle returns a cycle through name: name, a parent of it, a parent of that, and so on until name again. nil: there is none.
 func (g Graph) Cycle(name string) []string {
 	seen := map[string]bool{}
-	var walk func(at string) []string
+	var walk func(at string) []string // returns the path from name back to at
 	walk = func(at string) []string {
 		for _, a := range g.parents[at] {
 			if a.Job == name {
-				return []string{at, name}
+				return []string{name, at}
 			}
 			if !seen[a.Job] {
 				seen[a.Job] = true
 				if path := walk(a.Job); path != nil {
-					return append([]string{at}, path...)
+					return append(path, at)
 				}
 			}
 		}
 		return nil
 	}
-	return walk(name)
+	path := walk(name)
+	slices.Reverse(path)
+	return path
 }
 
 // Runs returns the records of the steps behind the run r, which is to start a workflow. They have the id of r and wait for their
