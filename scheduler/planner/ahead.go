@@ -172,7 +172,11 @@ func (p *Planner) isFirst(j *jobState, r *job.Run) bool {
 		return true
 	}
 	for _, o := range j.live.order {
-		if o.ID != r.ID && o.Kind != job.KindBackfill && (o.begun() || !o.Due.After(r.Due)) {
+		waits := !o.Due.After(r.Due)
+		if r.Kind == job.KindScheduled {
+			waits = o.precedes(r.Due)
+		}
+		if o.ID != r.ID && o.Kind != job.KindBackfill && (o.begun() || waits) {
 			return false
 		}
 	}

@@ -45,7 +45,7 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 	gate := job.ValueOf[job.Gate](c)
 	switch {
 	case gate != nil: // the record, or the last readable one
-		p.gate = *gate
+		p.gate = resumed(p.gate, *gate, now)
 	case c.Bad != nil: // keep the last readable gate
 		return
 	case p.gate.Paused != nil: // a deletion by hand also resumes the jobs
@@ -56,6 +56,22 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 	}
 }
 
+// resumed returns gate, which replaces was. If somebody has ended a pause by hand, its record lacks that pause. Then resumed adds
+// it, so that the slots that have passed meanwhile do not run.
+func resumed(was, gate job.Gate, now time.Time) job.Gate {
+	if was.Paused == nil || gate.Paused != nil || gate.Since.After(was.Paused.At) {
+		return gate
+	}
+	gate.Paused = was.Paused
+	gate, _ = gate.SetPause(nil, now)
+	return gate
+}
+
+// resumedByHand reports whether a record without the pause of old has replaced old: no client resumed the job.
+func resumedByHand(old, def *job.Job) bool {
+	return old != nil && old.Paused != nil && def != nil && def.Paused == nil && !def.Since.After(old.Paused.At)
+}
+
 func (p *Planner) applyJob(c job.Change, now time.Time) {
 	if c.Name == job.AdHoc { // ad hoc runs carry their spec, so such a record was written by hand
 		return
@@ -63,10 +79,10 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	j := p.job(c.Name)
 	p.markDirty(j)
 	j.clearBackoff()
-	if j.unreadable && c.Bad == nil {
+	old, def := j.def, job.ValueOf[job.Job](c)
+	if j.unreadable && c.Bad == nil || resumedByHand(old, def) {
 		j.ensureTrouble().downBefore = now // until now, its slots could not be dispatched
 	}
-	old, def := j.def, job.ValueOf[job.Job](c)
 	j.unreadable, j.when = c.Bad != nil, nil
 	if !j.unreadable {
 		j.def = def

@@ -61,7 +61,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			begun = slices.Collect(j.live.haveBegun)
 		}
 		if paused || isBlocked(r, begun, spec) {
-			waiting.addBlocked(r.Run, paused)
+			waiting.addBlocked(j, r.Run, paused)
 			continue
 		}
 		if r.NeedsApproval(spec) {

@@ -133,13 +133,10 @@ func (st *stage) do(line string) {
 }
 
 func (st *stage) define(name string, opts map[string]string) {
-	j := job.Job{Name: name, Created: st.now, Since: st.now, SinceReason: job.SinceCreated, SinceGeneration: 1, Scheduled: st.now}
-	j.Spec = &job.Spec{Command: []string{"true"}}
+	j := job.Job{Spec: &job.Spec{Command: []string{"true"}}}
 	if old := st.store.job(name); old != nil {
-		j = *old
 		j.Spec = new(*old.Spec)
 	}
-	j.Generation++
 	for key, value := range opts {
 		switch key {
 		case "every":
@@ -151,6 +148,9 @@ func (st *stage) define(name string, opts map[string]string) {
 		case "calendar": // WEEKDAYS or WEEKDAYS:ELSE
 			days, otherwise, _ := strings.Cut(value, ":")
 			j.Spec.Calendar = &job.Calendar{On: "office", Weekdays: []string{days}, Else: otherwise}
+		case "end":
+			at := clock(value)
+			j.Spec.End = &at
 		case "finish-by":
 			j.Spec.FinishBy = value
 		case "jitter":
@@ -215,13 +215,11 @@ func (st *stage) define(name string, opts map[string]string) {
 		default:
 			st.t.Fatalf("job %s: unknown key %q", name, key)
 		}
-		if slices.Contains([]string{"every", "at", "exclude", "calendar"}, key) && j.Generation > 1 {
-			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled, j.Pauses = st.now, job.SinceRescheduled, j.Generation, st.now, nil
-			j.Jittered = &j.Spec.Jitter
-		}
 	}
-	*j.Spec, j.Updated = j.Spec.WithDefaults(), st.now
-	st.store.putJob(j)
+	old := st.store.job(name)
+	if next, changed := job.Define(old, name, *j.Spec, job.Origin{}, st.now); changed || old == nil {
+		st.store.putJob(next)
+	}
 }
 
 // label sets a label that workers need. The old labels belong to an earlier definition.
@@ -246,6 +244,12 @@ func (st *stage) join(name string, opts map[string]string) {
 		w.Limits = strings.Split(limits, "+")
 	}
 	w.Draining = opts["draining"] == "yes"
+	if run, ok := opts["keeps"]; ok {
+		w.Keeps = []string{st.runID(run)}
+	}
+	if kind, ok := opts["away"]; ok {
+		w.Away = map[string]string{kind: "nothing answers"}
+	}
 	delete(st.auto, name)
 	if d, ok := opts["takes"]; ok {
 		st.auto[name] = span(d)
@@ -283,11 +287,6 @@ func split(key string) (job.RecordKind, string) {
 func span(s string) time.Duration {
 	d, _ := time.ParseDuration(cmp.Or(s, "0"))
 	return d
-}
-
-func number(s string) int {
-	n, _ := strconv.Atoi(s)
-	return n
 }
 
 func rate(s string) job.Rate {

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -135,11 +136,12 @@ func (p *Planner) accepts(worker string, spec *job.Spec) bool {
 	return w != nil && w.present != nil && (spec == nil || w.present.Accepts(spec))
 }
 
-// noteTurn records when a worker came, left, began a session or began to drain. Jobs whose runs wait for that worker alone are
-// decided again. It forgets turns that are longer ago than any run waits for its worker.
+// noteTurn records when a worker came, left, began a session or began to drain, or when a kind went away or returned there. Jobs
+// whose runs wait for that worker alone are decided again. It forgets turns that are longer ago than any run waits for its worker.
 func (p *Planner) noteTurn(w *workerState, was *job.Worker, now time.Time) {
 	is := w.present
-	if was == is || was != nil && is != nil && was.Session == is.Session && was.Draining == is.Draining {
+	if was == is || was != nil && is != nil && was.Session == is.Session && was.Draining == is.Draining &&
+		maps.Equal(was.Away, is.Away) {
 		return
 	}
 	for name, at := range p.turned {

@@ -114,7 +114,7 @@ func (h *waitHeap) Pop() any     { return popLast(h) }
 
 // Load is the capacity of all workers and the work that uses or needs it. It is all that an autoscaler needs.
 type Load struct {
-	Capacity int // runs that the workers execute at a time, draining workers left out
+	Capacity int // runs that the workers execute at a time, without the workers that accept none now
 	Held     int // due runs at workers
 	Waiting  int // due runs that wait for room: at least one worker accepts them
 	// Unmatched is the number of due runs that no present worker accepts. More workers of the present kinds do not help them.
@@ -132,7 +132,7 @@ type unplacedRuns struct {
 func (p *Planner) Load() Load {
 	l := Load{Waiting: p.unplaced.waiting, Unmatched: p.unplaced.unmatched}
 	for _, w := range p.workers {
-		if w.present != nil && !w.present.Draining {
+		if w.present != nil && !w.present.AcceptsNone() {
 			l.Capacity += w.present.Capacity
 		}
 		for session, assigned := range w.assigned {

@@ -67,3 +67,33 @@ func TestPendingRunNamesTheGate(t *testing.T) {
 		t.Errorf("got %+v, and then %v, want a pending run", d, a.Err)
 	}
 }
+
+// A replica that starts while the gate's record is unreadable pauses all jobs. If somebody restores the record by hand, it lacks
+// that pause. The slots that have passed meanwhile do not run, not even with overlap: allow.
+func TestARestoredGateStartsNoPassedSlots(t *testing.T) {
+	for _, by := range []string{"gate", "job"} {
+		r := newRig(t)
+		r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapAllow})
+		r.worker("w", 10)
+		pause := &job.Pause{At: r.now}
+		was := *r.store.job("j")
+		if by == "gate" {
+			r.store.put(job.Change{Kind: job.RecordGate, Bad: errors.New("garbage"), Value: &job.Gate{Paused: pause}})
+		} else {
+			paused, _ := was.SetPause(pause, r.now)
+			r.store.putJob(paused)
+		}
+		r.lead()
+		r.now = r.now.Add(10 * time.Minute)
+		r.expectNone()
+		if by == "gate" {
+			r.store.put(job.Change{Kind: job.RecordGate, Value: &job.Gate{}})
+		} else {
+			r.store.putJob(was)
+		}
+		r.feed()
+		if d := r.plan(); d.Event == nil || d.Event.Count < 8 {
+			t.Errorf("after the %s was restored: got %+v, want its slots skipped", by, d)
+		}
+	}
+}

@@ -24,7 +24,7 @@ func (p *Planner) reportLate(j *jobState, now time.Time) *job.Decision {
 	if j.def == nil || j.def.Spec.FinishBy == "" {
 		return nil
 	}
-	open := p.unended(j)
+	open := p.unended(j, now)
 	for slot := range p.late[j.name] {
 		if !slices.ContainsFunc(open, slot.Equal) {
 			delete(p.late[j.name], slot)
@@ -86,32 +86,53 @@ func (p *Planner) settleLate(d job.Decision) {
 	p.late[d.Job][d.Event.From] = true
 }
 
-// unended returns the slots of a job that have begun and not ended. They have a live run. Those of a step may also wait for the end
-// of an earlier job.
-func (p *Planner) unended(j *jobState) (slots []time.Time) {
+// unended returns the slots of a job that have begun and not ended. They have a live run, or wait for an earlier run of the job.
+// Those of a step may also wait for the end of an earlier job.
+func (p *Planner) unended(j *jobState, now time.Time) (slots []time.Time) {
 	for _, r := range j.live.order {
 		if r.Kind == job.KindScheduled {
 			slots = append(slots, r.Slot)
 		}
 	}
 	if j.isStep() {
-		slots = append(slots, p.pendingSlots(j)...)
+		return append(slots, p.pendingSlots(j, now)...)
+	}
+	return append(slots, p.dueSlots(j, j, now)...)
+}
+
+// dueSlots returns the first slots of root that are due and undecided, because they wait for an earlier run. It sets the timer of j
+// for the slot after them, since no decision is needed when that comes due.
+func (p *Planner) dueSlots(root, j *jobState, now time.Time) (slots []time.Time) {
+	if _, ok := p.nextDue(root); !ok || p.skipObsolete(root) != nil {
+		return nil
+	}
+	slot, more := p.position(root).next, true
+	for more && len(slots) < MaxQueued {
+		if due := slot.Add(root.when.Offset()); due.After(now) {
+			p.wakeAt(j, due)
+			break
+		}
+		slots = append(slots, slot)
+		slot, _, more = p.nextUnpaused(root, slot)
 	}
 	return slots
 }
 
-// pendingSlots returns the undecided slots of a step that are under way at a job before it.
-func (p *Planner) pendingSlots(j *jobState) (slots []time.Time) {
+// pendingSlots returns the undecided slots of a step that are under way at a job before it, or wait there for an earlier run.
+func (p *Planner) pendingSlots(j *jobState, now time.Time) (slots []time.Time) {
 	at := p.stepPosition(j)
 	before, seen := []*jobState{j}, map[*jobState]bool{j: true}
+	add := func(list []time.Time) {
+		slots = append(slots, slices.DeleteFunc(list, at.Passed)...)
+	}
 	for i := 0; i < len(before); i++ {
-		for _, slot := range p.openSlots(before[i], p.stepPosition(before[i])) {
-			if !at.Passed(slot) {
-				slots = append(slots, slot)
-			}
+		if !before[i].isStep() {
+			add(p.dueSlots(before[i], j, now))
+			continue
 		}
+		add(p.openSlots(before[i], p.stepPosition(before[i])))
 		for _, a := range before[i].def.Spec.After {
-			if parent := p.jobs[a.Job]; parent != nil && parent.isStep() && !seen[parent] {
+			if parent := p.jobs[a.Job]; parent != nil && parent.def != nil && !seen[parent] {
 				seen[parent] = true
 				before = append(before, parent)
 			}

@@ -50,6 +50,12 @@ func TestLoad(t *testing.T) {
 
 	r.lead()
 	want("in the next term, before the first Plan", planner.Load{Capacity: 1, Held: 3})
+
+	away := map[string]string{"container": "no engine answers"}
+	r.store.putWorker(job.Worker{Name: "u", Session: "u-1", Capacity: 8, Kinds: []string{"container"}, Away: away})
+	r.store.putWorker(job.Worker{Name: "t", Session: "t-1", Capacity: 16, Kinds: []string{"command", "container"}, Away: away})
+	r.feed()
+	want("with a worker whose only kind is away, and one that has another", planner.Load{Capacity: 17, Held: 3})
 }
 
 func TestARunThatNoWorkerAcceptsIsNoLoadForAnAutoscaler(t *testing.T) {

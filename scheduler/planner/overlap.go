@@ -41,11 +41,17 @@ func (p *Planner) queueFull(j *jobState, s slot, now time.Time) *job.Decision {
 	return p.skip(j, s, now, reasonQueueFull())
 }
 
-// activeAt returns the runs before a slot: those that have begun, and those that wait and were due at the slot or earlier. Runs of
-// a backfill run beside those of slots, so they do not count.
+// precedes reports whether r, which waits, goes before a slot that is due at a time. A run that a client has submitted for that
+// very time goes after the slot.
+func (r *liveRun) precedes(due time.Time) bool {
+	return r.Due.Before(due) || r.Due.Equal(due) && r.Kind == job.KindScheduled
+}
+
+// activeAt returns the runs before a slot: those that have begun, and those that wait and precede the slot. Runs of a backfill run
+// beside those of slots, so they do not count.
 func (j *jobState) activeAt(s slot, now time.Time) (active []*liveRun) {
 	for _, r := range j.live.order {
-		if r.ID != s.id && r.Kind != job.KindBackfill && (r.begun() || r.Active(now) && !r.Due.After(s.due)) {
+		if r.ID != s.id && r.Kind != job.KindBackfill && (r.begun() || r.Active(now) && r.precedes(s.due)) {
 			active = append(active, r)
 		}
 	}

@@ -46,14 +46,7 @@ func (p *Planner) pauses(j *jobState, after time.Time) []policy.Interval {
 // nextUnpaused returns the first slot after the given time that lies in no pause. skippedTo is the end of the last pause that
 // skips a slot before next, zero if none does.
 func (p *Planner) nextUnpaused(j *jobState, after time.Time) (next, skippedTo time.Time, more bool) {
-	next, more = j.when.Next(after)
-	for _, s := range p.pauses(j, after) {
-		if more && s.Holds(next) {
-			skippedTo = s.UpTo
-			next, more = j.when.Next(skippedTo)
-		}
-	}
-	return next, skippedTo, more
+	return policy.NextUnpaused(j.when, after, p.pauses(j, after))
 }
 
 // position derives where the job stands from its cursor and from later changes of its definition.

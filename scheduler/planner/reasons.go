@@ -31,6 +31,11 @@ const (
 	reasonUnreadable = "the job's definition cannot be read"
 )
 
+// reasonAway is the reason of a run whose kind is away on each worker that suits it: see job.Worker.Away.
+func reasonAway(kind string) string { return reasonAwayStart + kind + " now" }
+
+const reasonAwayStart = "no worker accepts it: those with its labels cannot start jobs of kind "
+
 // reasonNotThere is the reason of a run that waits for the only worker that may execute it.
 func reasonNotThere(worker string) string {
 	return "no worker accepts it: it may run only on worker " + worker
@@ -125,7 +130,9 @@ func (p *Planner) noWorkerReason(spec *job.Spec, r *job.Run, accepted bool) stri
 		return reasonNoRoom
 	case r.On != "":
 		return reasonNotThere(r.On)
-	case p.suited(spec):
+	case p.suited(spec, true):
+		return reasonAway(spec.Kind())
+	case p.suited(spec, false):
 		return reasonClosed
 	case len(spec.LimitedByWorker()) > 0:
 		return reasonNoLimits
@@ -145,7 +152,7 @@ func isWaitReason(reason string) bool {
 		job.ReasonNotYet, job.ReasonNew:
 		return true
 	}
-	for _, start := range []string{"limit ", "rate ", "breaker ", reasonNotThere("")} {
+	for _, start := range []string{"limit ", "rate ", "breaker ", reasonNotThere(""), reasonAwayStart} {
 		if strings.HasPrefix(reason, start) {
 			return true
 		}
@@ -171,13 +178,14 @@ func (e *explanation) add(r *job.Run, reason string) {
 	}
 }
 
-// addBlocked records that r waits for another run of its job, or for the end of a pause.
-func (e *explanation) addBlocked(r *job.Run, paused bool) {
+// addBlocked records that r, a run of j, waits for another run of its job, or for the end of a pause.
+func (e *explanation) addBlocked(j *jobState, r *job.Run, paused bool) {
 	why := reasonOverlap
 	if paused {
 		why = reasonPaused
 	}
-	if isWaitReason(r.Reason) || paused && strings.HasPrefix(r.Reason, reasonBehind) {
+	behind, named := strings.CutPrefix(r.Reason, reasonBehind)
+	if isWaitReason(r.Reason) || named && (paused || j.live.get(behind) == nil) {
 		e.add(r, why)
 	}
 }

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -76,3 +77,8 @@ func (r *rig) commit(d job.Decision) job.Applied {
 }
 
 const minutely = job.Duration(time.Minute)
+
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}

@@ -15,7 +15,6 @@ func (w *sim) defineJobs() {
 	w.define("all", job.Spec{Every: job.Duration(10 * time.Second), Missed: job.MissedAll, MissedLimit: 1000})
 	for i := range 1 + w.n(6) {
 		spec := job.Spec{
-			Every:    job.Duration([]time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 20 * time.Second, time.Minute}[w.n(5)]),
 			Missed:   job.MissedPolicies()[w.n(3)],
 			Overlap:  job.OverlapPolicies()[w.n(4)],
 			Delivery: job.Deliveries()[w.n(2)],
@@ -23,7 +22,7 @@ func (w *sim) defineJobs() {
 			Retry:    &job.Retry{Max: w.n(4), MaxDelay: job.Duration(20 * time.Second)},
 		}
 		if w.chance(0.3) {
-			spec.Jitter = spec.Every / 2
+			spec.Jitter = job.Duration(w.upTo(30 * time.Second).Truncate(time.Millisecond))
 		}
 		if w.chance(0.3) {
 			spec.MissedLimit = 1 + w.n(5)
@@ -41,10 +40,14 @@ func (w *sim) defineJobs() {
 			spec.StartWithin = job.Duration(2*time.Second + w.upTo(time.Minute))
 		}
 		if w.chance(0.3) {
-			spec.FinishBy = fmt.Sprintf("%ds", 1+w.n(60))
+			spec.FinishBy = w.finishBy()
 		}
 		w.bound(&spec)
+		w.demand(&spec)
 		name := fmt.Sprintf("j%d", i)
+		for ok := false; !ok; ok = usable(name, spec) {
+			w.reschedule(&spec)
+		}
 		w.jobs = append(w.jobs, name)
 		w.define(name, spec)
 	}
@@ -97,7 +100,8 @@ func (w *sim) operate() {
 		case 1:
 			spec.Start, spec.End = new(w.now.Add(w.upTo(time.Minute)-30*time.Second)), nil
 		default:
-			spec.Every, spec.Start, spec.End = job.Duration(time.Duration(1+w.n(20))*time.Second), nil, nil
+			spec.Start, spec.End = nil, nil
+			w.reschedule(&spec)
 		}
 		w.redefine(j, spec)
 	case 5:
@@ -109,7 +113,9 @@ func (w *sim) operate() {
 			w.store.deleteJob(name)
 		}
 	case 7:
-		if w.store.gate().Paused == nil && w.chance(0.3) {
+		if w.garbled.gate {
+			w.repairGate()
+		} else if w.store.gate().Paused == nil && w.chance(0.3) {
 			w.log("pause all")
 			now := w.apiClock()
 			g, _ := w.store.gate().SetPause(&job.Pause{At: now}, now)
@@ -135,7 +141,7 @@ func (w *sim) operate() {
 // orderBackfill orders or stops a backfill of some slots before the job. A job that was created again is left out, because the
 // checker knows it as the same job.
 func (w *sim) orderBackfill(j *job.Job) {
-	if _, again := w.check.specs[j.Name]; again {
+	if _, again := w.check.specs[j.Name]; again || w.garbled.backfills[j.Name] {
 		return
 	}
 	if old := w.store.backfill(j.Name); old != nil && old.State == job.BackfillRunning {
@@ -156,17 +162,24 @@ func (w *sim) orderBackfill(j *job.Job) {
 
 // redefine replaces the job's definition as a client does.
 func (w *sim) redefine(j *job.Job, spec job.Spec) {
+	if !usable(j.Name, spec) {
+		return
+	}
 	next, changed := job.Define(j, j.Name, spec, j.Origin, w.apiClock())
 	if !changed {
 		return
 	}
-	w.log("edit %s: every %v, jitter %v, overlap %s, missed %s, delivery %s, limits %v, rate %v", j.Name, spec.Every, spec.Jitter, spec.Overlap, spec.Missed, spec.Delivery, spec.Limits, spec.Rate)
+	w.log("edit %s: every %v, schedule %q, jitter %v, overlap %s, missed %s, delivery %s, limits %v, rate %v", j.Name, spec.Every,
+		spec.Schedule, spec.Jitter, spec.Overlap, spec.Missed, spec.Delivery, spec.Limits, spec.Rate)
 	w.store.putJob(next)
 }
 
 // edited returns spec with another policy.
 func (w *sim) edited(spec job.Spec) job.Spec {
-	switch w.n(8) {
+	switch w.n(9) {
+	case 8:
+		spec.Workers, spec.Resources, spec.Params = nil, nil, nil
+		w.demand(&spec)
 	case 7:
 		if spec.Approve = nil; w.chance(0.5) && !spec.OnEveryWorker() {
 			spec.Approve = &job.Approve{Within: job.Duration(time.Second + w.upTo(time.Minute))}
@@ -227,7 +240,7 @@ func (w *sim) resumeAll() {
 	w.resumeGate()
 	names := w.jobs
 	if w.flow != nil {
-		names = append(slices.Clone(names), w.flow.jobs...)
+		names = append(slices.Concat(names, w.flow.jobs), other)
 	}
 	for _, name := range names {
 		if j := w.store.job(name); j != nil && j.Paused != nil {

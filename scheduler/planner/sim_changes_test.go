@@ -66,9 +66,15 @@ func (x *simWorker) drain() {
 		return
 	}
 	next := *c
-	next.Draining = !c.Draining
-	x.draining = next.Draining
-	w.log("%s drains: %v", x.name, x.draining)
+	if w.chance(0.3) {
+		if x.away, next.Away = !x.away, nil; x.away {
+			next.Away = map[string]string{"command": "nothing answers"}
+		}
+	} else {
+		next.Draining = !c.Draining
+		x.draining = next.Draining
+	}
+	w.log("%s drains: %v, away: %v", x.name, x.draining, x.away)
 	w.store.putWorker(next)
 }
 
@@ -122,5 +128,12 @@ func (c *checker) lateRecorded(healed time.Time) {
 		if by, ok := policy.FinishBy(j.Spec, r.Slot); ok && ended.Sub(job.Later(by, healed)) > 90*time.Second {
 			c.fail("run %s ended at %v, and is not recorded as late: it should have ended by %v", name, ended, by)
 		}
+	}
+}
+
+// wasNotSkipped checks that a slot with a new run was not skipped before.
+func (c *checker) wasNotSkipped(r *job.Run) {
+	if r.Kind == job.KindScheduled && !c.sim.tampered[r.Job] && slices.ContainsFunc(c.skips[r.Job], covers(r.Slot)) {
+		c.fail("slot %s gets a run, and was skipped before", r.Name())
 	}
 }

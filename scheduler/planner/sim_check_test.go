@@ -72,10 +72,12 @@ func (c *checker) change(ch job.Change) {
 		c.compare(old, r)
 	}
 	c.stepRun(old, r)
+	c.params(old, r)
 	c.limits.change(c, old, r)
 	c.waited(old, r)
 	if r.State == job.Armed {
 		c.approved(r)
+		c.suited(r)
 		c.room(r)
 		if last := c.tokens[r.Job]; ch.Rev <= last {
 			c.fail("run %s: token %d after %d", name, ch.Rev, last)
@@ -138,6 +140,7 @@ func (c *checker) decision(d job.Decision) {
 		if c.created[name]++; c.created[name] > 1 {
 			c.fail("slot %s has a second run", name)
 		}
+		c.wasNotSkipped(d.Run)
 	}
 	for _, r := range d.Deletions {
 		if !s.run(r.Name()).State.Terminal() {
@@ -204,15 +207,6 @@ func (c *checker) cursor(d job.Decision) {
 	}
 }
 
-// paused reports whether a slot or its due time lies in a pause.
-func (c *checker) paused(j *job.Job, slot time.Time, offset time.Duration) bool {
-	g := c.sim.store.gate()
-	return slices.ContainsFunc(append(slices.Clone(j.PauseHistory()), g.PauseHistory()...), func(p job.PastPause) bool {
-		in := func(at time.Time) bool { return at.After(p.From) && !at.After(p.Until) }
-		return in(slot) || in(slot.Add(offset))
-	})
-}
-
 // scheduledAfter returns the slot after which the job's schedule applies. A schedule that replaced another one applies to slots
 // that were not due at the change.
 func scheduledAfter(j *job.Job) time.Time {
@@ -243,6 +237,7 @@ func (c *checker) verify(w *sim) []error {
 	}
 	c.stepsDecided(healed)
 	c.lateRecorded(w.now.Add(-healing))
+	c.explained()
 	for name, r := range c.runs {
 		paused := r.State == job.Skipped && r.Reason == "paused" // armed ahead and taken back
 		if w.roomy && r.Job == "all" && r.State != job.Succeeded && r.Due.Before(healed) && !c.costTooMuch(r) && !paused {

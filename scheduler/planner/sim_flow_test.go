@@ -50,25 +50,24 @@ type flow struct {
 
 const (
 	root       = "a"
+	other      = "z" // another job without parents, which has the slots of the root
 	everywhere = "e" // runs on every worker
 )
 
 // defineFlow defines the workflow, and a job that runs on every worker.
 func (w *sim) defineFlow() {
-	w.define(root, job.Spec{
-		Every:   job.Duration([]time.Duration{3 * time.Second, 7 * time.Second, 20 * time.Second}[w.n(3)]),
-		Overlap: job.OverlapPolicies()[w.n(4)], Missed: job.MissedPolicies()[w.n(3)],
-		Retry: &job.Retry{Max: w.n(2), MaxDelay: job.Duration(5 * time.Second)},
-	})
+	w.defineRoots()
 	for _, name := range w.flow.jobs[1:] {
 		w.define(name, w.stepSpec(name))
 	}
 	w.jobs = append(w.jobs, everywhere)
-	w.define(everywhere, job.Spec{
+	spec := job.Spec{
 		Every: job.Duration(5+w.n(10)) * job.Duration(time.Second), Overlap: job.OverlapPolicies()[w.n(4)],
 		Missed: job.MissedPolicies()[w.n(3)], Workers: map[string]string{job.EveryWorker: "true"}, Delivery: job.Deliveries()[w.n(2)],
 		Retry: &job.Retry{Max: w.n(2), MaxDelay: job.Duration(5 * time.Second)},
-	})
+	}
+	w.sometimesBound(&spec)
+	w.define(everywhere, spec)
 }
 
 // stepSpec returns a definition of a step. Its conditions vary, and sometimes its parents.
@@ -78,10 +77,7 @@ func (w *sim) stepSpec(name string) job.Spec {
 	case "b":
 		parents = []string{root}
 	case "c":
-		parents = []string{root, "b"}
-		if w.chance(0.3) {
-			parents = []string{root}
-		}
+		parents = [][]string{{root, "b"}, {root, "b"}, {root}, {root, other}}[w.n(4)]
 	case "d":
 		parents = []string{"b", "c"}
 	}
@@ -101,12 +97,13 @@ func (w *sim) stepSpec(name string) job.Spec {
 	if w.chance(0.2) {
 		spec.Approve = &job.Approve{Within: job.Duration(time.Second + w.upTo(time.Minute))}
 	}
+	w.sometimesBound(&spec)
 	return spec
 }
 
 // operateFlow performs a random operation on a job of the workflow.
 func (w *sim) operateFlow() {
-	name := w.flow.jobs[w.n(len(w.flow.jobs))]
+	name := append([]string{other}, w.flow.jobs...)[w.n(1+len(w.flow.jobs))]
 	if _, broken := w.broken[name]; broken {
 		w.repair()
 		return
@@ -133,17 +130,17 @@ func (w *sim) operateFlow() {
 			w.resume(j)
 		}
 	case 3:
-		if name != root && w.chance(0.4) { // the API removes no job that a step names
+		if !isRoot(name) && w.chance(0.4) { // the API removes no job that a step names
 			w.recreate(j)
 		}
 	case 4:
-		spec := *j.Spec
-		if name == root {
-			spec.Every = job.Duration(5+w.n(20)) * job.Duration(time.Second)
-		} else {
-			fresh := w.stepSpec(name)
-			spec.After, spec.Overlap = fresh.After, fresh.Overlap
+		if isRoot(name) {
+			w.redefineRoots(name)
+			return
 		}
+		spec, fresh := *j.Spec, w.stepSpec(name)
+		spec.After, spec.Overlap = fresh.After, fresh.Overlap
+		spec.Limits, spec.Rate, spec.Breaker = fresh.Limits, fresh.Rate, fresh.Breaker
 		w.redefine(j, spec)
 	case 5, 6:
 		w.cancelOne()
@@ -200,14 +197,14 @@ func (w *sim) cancelOne() {
 	}
 }
 
-// tamperFlow changes the definition or the cursor of a job by hand. The root keeps its cursor.
+// tamperFlow changes the definition or the cursor of a job by hand. The jobs without parents keep their cursors.
 func (w *sim) tamperFlow(name string) {
 	switch n := w.n(3); {
 	case n == 0:
 		w.log("%s is garbage", name)
 		w.broken[name] = *w.store.job(name)
 		w.store.putGarbage(job.RecordJob, name)
-	case name == root:
+	case isRoot(name):
 	case n == 1:
 		w.log("cursor of %s is removed", name)
 		w.tampered[name] = true

@@ -53,7 +53,7 @@ type begin struct {
 
 // define takes in a change of a limit, in the order of the log.
 func (l *limitChecker) define(ch job.Change) {
-	if ch.Kind != job.RecordLimit {
+	if ch.Kind != job.RecordLimit || ch.Bad != nil { // while it is unreadable, its last definition applies
 		return
 	}
 	if l.specs == nil {

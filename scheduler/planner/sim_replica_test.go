@@ -21,6 +21,7 @@ type simReplica struct {
 	feedFrom time.Time // the feed stands still until then
 	heard    time.Time // when the feed had last brought everything
 	known    map[recordKey]int64
+	gate     *job.Gate // the gate that applies for its mirror; nil: none was readable since its start
 }
 
 // flight is a batch of decisions on its way to the store and back.
@@ -41,9 +42,12 @@ func (r *simReplica) up() {
 	}
 	r.planner = planner.New(planner.Config{Retention: r.keep, ArmAhead: r.sim.ahead})
 	r.fed, r.known = len(r.sim.store.log), make(map[recordKey]int64)
-	r.flights, r.term, r.zombie, r.heard = nil, 0, 0, r.sim.now
+	r.flights, r.term, r.zombie, r.heard, r.gate = nil, 0, 0, r.sim.now, nil
 	for _, c := range r.sim.store.snapshot() {
 		r.apply(c)
+	}
+	if r.gate == nil {
+		r.gate = &job.Gate{}
 	}
 }
 
@@ -82,7 +86,7 @@ func (r *simReplica) apply(c job.Change) {
 	} else {
 		r.known[key] = c.Rev
 	}
-	r.planner.Apply(asMirrored(c), r.clock())
+	r.planner.Apply(r.mirrored(c), r.clock())
 }
 
 // catchUp applies the changes up to the given place in the log.
@@ -94,7 +98,7 @@ func (r *simReplica) catchUp(to int) {
 	}
 	if from < to && r.sim.chance(0.02) { // the feed repeats them
 		for _, c := range log[from:to] {
-			r.planner.Apply(asMirrored(c), r.clock())
+			r.planner.Apply(r.mirrored(c), r.clock())
 		}
 	}
 }

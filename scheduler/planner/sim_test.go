@@ -62,6 +62,7 @@ const (
 type sim struct {
 	*rand.Rand
 	now      time.Time
+	place    simPlace
 	store    *fakeStore
 	replicas []*simReplica
 	workers  []*simWorker
@@ -77,18 +78,20 @@ type sim struct {
 	log      func(format string, args ...any)
 	checked  int                // how many changes of the log are checked
 	broken   map[string]job.Job // definitions that were overwritten with garbage
+	garbled  garbled            // other records that were
 	tampered map[string]bool    // jobs whose cursor was changed by hand
 	flow     *flow              // nil: there is no workflow
 }
 
 func newSim(seed uint64, log func(string, ...any)) *sim {
 	w := &sim{
-		Rand: rand.New(rand.NewPCG(seed, 1)), now: midnight, store: newFakeStore(),
+		Rand: rand.New(rand.NewPCG(seed, 1)), store: newFakeStore(),
 		broken: make(map[string]job.Job), tampered: make(map[string]bool),
 	}
 	w.log = func(format string, args ...any) {
 		log(w.now.Format("15:04:05.000 ")+format, args...)
 	}
+	w.settle()
 	w.roomy = w.chance(0.8)
 	w.ahead = []time.Duration{0, 300 * time.Millisecond, 2 * time.Second, 10 * time.Second}[w.n(4)]
 	w.check = newChecker(w)
@@ -104,7 +107,7 @@ func newSim(seed uint64, log func(string, ...any)) *sim {
 	}
 	for i := range 1 + w.n(4) {
 		w.workers = append(w.workers, &simWorker{
-			sim: w, name: fmt.Sprintf("w%d", i), offset: w.offset(), wrong: wrongClocks[w.n(len(wrongClocks))],
+			sim: w, name: fmt.Sprintf("w%d", i), offset: w.offset(), wrong: wrongClocks[w.n(len(wrongClocks))], suits: w.suits(i),
 		})
 	}
 	w.defineJobs()
@@ -143,6 +146,7 @@ func (w *sim) heal() {
 	w.healed = true
 	w.log("everything is healed")
 	w.repair()
+	w.clean()
 	w.defineLimits()
 	w.resumeAll()
 	for _, r := range w.replicas {
@@ -272,5 +276,8 @@ func (w *sim) disturb() {
 	}
 	if w.chance(0.003) {
 		w.tamper()
+	}
+	if w.chance(0.004) {
+		w.garble()
 	}
 }

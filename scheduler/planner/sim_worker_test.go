@@ -21,6 +21,8 @@ type simWorker struct {
 	evicted    job.Worker    // the record that etcd removed too early
 	back       time.Time     // when it puts that back; zero: there is none
 	draining   bool          // it accepts no new runs
+	away       bool          // it cannot start commands
+	suits      job.Worker    // its labels, and what it can limit
 	pausedTill time.Time     // cut off from the store, or stopped
 	inbox      []order       // the orders of the present session
 	read       int           // how many orders of the store are read
@@ -41,13 +43,13 @@ func (x *simWorker) clock() time.Time { return x.sim.now.Add(x.offset).UTC() }
 // revive starts the process, or a new session.
 func (x *simWorker) revive() {
 	w := x.sim
-	x.pausedTill, x.draining = time.Time{}, false
+	x.pausedTill, x.draining, x.away = time.Time{}, false, false
 	if x.session == "" {
 		w.ids++
 		x.session, x.renewed, x.gone, x.back, x.inbox = fmt.Sprintf("s%d", w.ids), w.now, false, time.Time{}, nil
 		x.read = len(w.store.orders)
 	}
-	w.store.putWorker(job.Worker{Name: x.name, Session: x.session, Capacity: w.capacity()})
+	w.store.putWorker(x.presence())
 	w.log("%s starts, session %s", x.name, x.session)
 }
 
@@ -155,7 +157,7 @@ func (x *simWorker) begin() {
 			later = append(later, o)
 		case o.stop:
 			x.stop(o.run.Name())
-		case x.draining:
+		case x.draining || x.away:
 			if r, err := o.run.Recall("worker has no memory"); err == nil {
 				_, _ = w.store.writeRun(r)
 			}

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -41,10 +42,12 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	if s.next.IsZero() {
 		return nil
 	}
-	if j.hasSlot(s.next) {
+	s.due = s.next.Add(j.when.Offset())
+	soon := !s.due.After(now) || p.isSoon(j, s.due, now)
+	if j.hasSlot(s.next) || soon && j.cursor.Passed(s.next) { // not earlier: an edit may bring slots before it
 		return &job.Decision{JobRev: j.def.Rev, Cursor: p.cursor(j, s.position, s.next)}
 	}
-	if s.due = s.next.Add(j.when.Offset()); s.due.After(now) && !p.isSoon(j, s.due, now) {
+	if !soon {
 		return nil
 	}
 	s.id = job.SlotID(s.next)
@@ -112,7 +115,8 @@ func (p *Planner) skipObsolete(j *jobState) *job.Decision {
 		if changed.IsZero() { // a record of an earlier build
 			changed, begin = since, since
 		}
-		old := c.Generation < j.def.SinceGeneration
+		// A cursor that was removed by hand, or is unreadable, has no generation. No edit is known that it is older than.
+		old := c.Generation > 0 && c.Generation < j.def.SinceGeneration
 		if old && c.After.After(begin) { // a slot of the old schedule was armed ahead
 			if r := policy.Between(j.when, begin, c.After.Add(-1), reasonOvertaken); r != nil {
 				return p.skipRange(j, at, r, changed, c.After)
@@ -120,7 +124,7 @@ func (p *Planner) skipObsolete(j *jobState) *job.Decision {
 		}
 		begin = j.scheduledAfter()
 		gone := old && !c.Next.After(j.def.Scheduled) && !isSlot(j, c.Next) // the new schedule lacks a slot that was not due
-		if !c.Next.IsZero() && (gone || begin.After(c.After) && !c.Next.After(begin)) {
+		if !c.Next.IsZero() && !c.Passed(c.Next) && (gone || begin.After(c.After) && !c.Next.After(begin)) {
 			r := &policy.Range{From: c.Next, To: c.Next, Count: 1, Partial: true, Reason: reasonChanged}
 			return p.skipRange(j, at, r, changed, job.Later(begin, c.After))
 		}
@@ -137,11 +141,17 @@ func (p *Planner) skipObsolete(j *jobState) *job.Decision {
 }
 
 // skipRange records the range r as skipped at skippedAt. It moves the cursor to the time after, which must not be before the end
-// of the range.
+// of the range, except if that has one slot. Then the cursor holds this slot, so that it does not run if it is edited back.
 func (p *Planner) skipRange(j *jobState, at position, r *policy.Range, skippedAt, after time.Time) *job.Decision {
+	c := p.cursor(j, at, after)
+	if r.To.After(after) {
+		c.Beyond = append(c.Beyond, r.To)
+		slices.SortFunc(c.Beyond, time.Time.Compare)
+		c.Beyond = c.Beyond[max(0, len(c.Beyond)-job.MaxBeyond):]
+	}
 	return &job.Decision{
 		JobRev: j.def.Rev,
-		Cursor: p.cursor(j, at, after),
+		Cursor: c,
 		Event: &job.Event{
 			// The same range always gets the same id.
 			ID:   job.EventID(skippedAt, r.From.UTC().Format(job.EventStamp)),
@@ -154,7 +164,15 @@ func (p *Planner) skipRange(j *jobState, at position, r *policy.Range, skippedAt
 // cursor returns the job's cursor, moved to after.
 func (p *Planner) cursor(j *jobState, at position, after time.Time) *job.Cursor {
 	next, _ := j.when.Next(after)
-	return &job.Cursor{Job: j.name, After: after, Next: next, Generation: j.def.Generation, Rev: at.rev}
+	c := &job.Cursor{Job: j.name, After: after, Next: next, Generation: j.def.Generation, Rev: at.rev}
+	if j.cursor != nil {
+		for _, slot := range j.cursor.Beyond {
+			if slot.After(after) {
+				c.Beyond = append(c.Beyond, slot)
+			}
+		}
+	}
+	return c
 }
 
 // dispatch creates the slot's run: armed if a worker has room and the run may start, otherwise pending. If the run needs an

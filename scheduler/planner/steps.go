@@ -171,7 +171,10 @@ func (p *Planner) passed(j *jobState) *job.Cursor {
 	switch {
 	case j.def != nil && !j.def.Spec.Scheduled(): // it never has a slot
 		at.After = job.WhenParentsEnd
-	case isKnown(j.cursor):
+	case !isKnown(j.cursor):
+	case j.when != nil && p.position(j).next.IsZero(): // its last slot is decided
+		at.After = job.WhenParentsEnd
+	default:
 		at.After = job.Later(at.After, j.cursor.After)
 	}
 	return &at

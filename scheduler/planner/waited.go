@@ -21,9 +21,9 @@ func (p *Planner) skipWaited(j *jobState, now time.Time) *job.Decision {
 		case now.Before(until):
 			p.wakeAt(j, until)
 		default:
-			next := *r.Run
-			next.State, next.Finished, next.Reason = job.Skipped, now, reasonWaited(j.def.Spec.StartWithin)
-			return &job.Decision{Run: &next}
+			if next, err := r.Skip(reasonWaited(j.def.Spec.StartWithin), now); err == nil {
+				return &job.Decision{Run: &next}
+			}
 		}
 	}
 	return nil
@@ -31,7 +31,7 @@ func (p *Planner) skipWaited(j *jobState, now time.Time) *job.Decision {
 
 // startsBy returns the time by which r has to begin; false if start_within does not apply to it.
 func (p *Planner) startsBy(j *jobState, r *job.Run) (until time.Time, bound bool) {
-	if j.def == nil || j.def.Spec.StartWithin == 0 || r.State != job.Pending || r.Attempt > 0 || r.Ahead || r.Spec != nil {
+	if j.def == nil || j.def.Spec.StartWithin == 0 || r.State != job.Pending || r.Ahead || r.Spec != nil || r.HasBegun() {
 		return time.Time{}, false
 	}
 	return p.waitsSince(r).Add(j.def.Spec.StartWithin.Std()), true
@@ -41,7 +41,7 @@ func (p *Planner) startsBy(j *jobState, r *job.Run) (until time.Time, bound bool
 // missed slot waits since the leader created it. A step waits for its parents too, so it waits since its workflow began. A run that
 // a person has approved waits since then.
 func (p *Planner) waitsSince(r *job.Run) time.Time {
-	own := job.Later(r.Due, r.Created)
+	own := job.Later(p.firstDue(r), r.Created)
 	switch {
 	case len(r.After) == 0 || r.Asked():
 		return own
@@ -50,13 +50,34 @@ func (p *Planner) waitsSince(r *job.Run) time.Time {
 	}
 	since := own
 	p.roots(r, make(map[string]bool), func(root *job.Run) {
-		due := root.Slot
-		if j := p.jobs[root.Job]; j.when != nil {
-			due = due.Add(j.when.Offset())
-		}
-		since = job.Earlier(since, job.Later(due, root.Created))
+		since = job.Earlier(since, job.Later(p.slotDue(root), root.Created))
 	})
 	return since
+}
+
+// firstDue returns when r was due for its first attempt. If a delayed run has had attempts, its record does not say it. Then
+// firstDue returns the time of the first attempt.
+func (p *Planner) firstDue(r *job.Run) time.Time {
+	switch {
+	case len(r.Attempts) == 0:
+		return r.Due
+	case r.Asked():
+		return r.Approval.At
+	case r.Kind == job.KindDelayed:
+		began, _ := r.Span(0)
+		return began
+	case r.Kind != job.KindScheduled || len(r.After) > 0:
+		return r.Created
+	}
+	return p.slotDue(r)
+}
+
+// slotDue returns when the slot of a run without parents was due.
+func (p *Planner) slotDue(r *job.Run) time.Time {
+	if j := p.jobs[r.Job]; j.when != nil {
+		return r.Slot.Add(j.when.Offset())
+	}
+	return r.Slot
 }
 
 // roots calls found for each run without parents from which the scheduled run r of a step descends. It leaves out runs that history

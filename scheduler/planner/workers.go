@@ -30,7 +30,20 @@ func (w *workerState) room() int {
 	if w.present == nil || w.removed {
 		return 0
 	}
-	return w.present.Capacity - w.assigned[w.present.Session] + w.early[w.present.Session] - w.reserved
+	return w.present.Capacity - w.assigned[w.present.Session] + w.early[w.present.Session] - w.reserved - w.kept()
+}
+
+// kept returns how many places the runs of earlier sessions take, those included that are about to be taken back.
+func (w *workerState) kept() (n int) {
+	if len(w.present.Keeps) == 0 {
+		return 0
+	}
+	for session, assigned := range w.assigned {
+		if session != w.present.Session {
+			n += assigned
+		}
+	}
+	return n
 }
 
 // free returns how many more runs may be armed there ahead of their time.
@@ -191,17 +204,17 @@ func (p *Planner) reserve(j *jobState, r *job.Run, n int) {
 	p.forgetWorker(w)
 }
 
-// present reports whether the worker of r is present, in the session that r was assigned to.
+// present reports whether the worker of r is present and has r.
 func (p *Planner) present(r *job.Run) bool {
 	w := p.workers[r.Worker]
-	return w != nil && w.present != nil && w.present.Session == r.Session
+	return w != nil && w.present != nil && w.present.Has(r)
 }
 
 // lost reports whether the worker of r is gone, so that it will not end r.
 func (p *Planner) lost(r *job.Run, now time.Time) bool {
 	switch w := p.workers[r.Worker]; {
 	case w != nil && w.present != nil:
-		return w.present.Session != r.Session
+		return !w.present.Has(r)
 	case w != nil && w.seen: // this planner has seen it leave
 		return true
 	}
@@ -240,10 +253,12 @@ func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time)
 	return best, accepted
 }
 
-// suited reports whether a present worker would suit a spec if it accepted new runs.
-func (p *Planner) suited(spec *job.Spec) bool {
+// suited reports whether a present worker would suit a spec if it accepted new runs. away: only a worker counts that accepts runs
+// of other kinds.
+func (p *Planner) suited(spec *job.Spec, away bool) bool {
 	for _, w := range p.workers {
-		if w.present != nil && !w.removed && w.present.Session != job.SessionEnded && w.present.Suits(spec) {
+		if w.present != nil && !w.removed && w.present.Session != job.SessionEnded && !(away && w.present.Draining) &&
+			w.present.Suits(spec) {
 			return true
 		}
 	}
