@@ -174,12 +174,10 @@ func accepted(s *job.Spec, workers []*job.Worker) bool {
 	return len(workers) == 0 || slices.ContainsFunc(workers, func(w *job.Worker) bool { return w.Accepts(s) })
 }
 
-// awake returns workers as if none of them drained.
+// awake returns workers as if none of them drained or had a kind away.
 func awake(workers []*job.Worker) (list []*job.Worker) {
 	for _, w := range workers {
-		w := *w
-		w.Draining = false
-		list = append(list, &w)
+		list = append(list, w.Ready())
 	}
 	return list
 }

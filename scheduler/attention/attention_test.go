@@ -94,6 +94,13 @@ func TestOfJobs(t *testing.T) {
 			runs: []*job.Run{run(1, job.Pending, because("breaker open until 2026-11-24T10:01:00Z: 2 of the latest attempts failed"))},
 			want: "breaker",
 		},
+		"of two runs at a breaker, the older one has the present reason": {
+			runs: []*job.Run{
+				run(2, job.Pending, because("breaker open until 2026-11-24T10:00:30Z: 4 of the latest attempts failed")),
+				run(1, job.Pending, because("breaker open until 2026-11-24T09:59:30Z: 2 of the latest attempts failed")),
+			},
+			want: "breaker", text: "Job j waits: breaker open until 2026-11-24T10:00:30Z: 4 of the latest attempts failed.",
+		},
 		"a run waits for a person": {
 			runs: []*job.Run{
 				new(run(2, job.Pending, nil).Ask(&job.Approve{By: []string{"sre"}, Within: job.Duration(time.Hour)}, now.Add(-time.Minute))),

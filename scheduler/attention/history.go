@@ -85,14 +85,22 @@ func (h *history) read(r *job.Run, now time.Time) {
 			h.asked = r
 		}
 	case r.State == job.Pending && strings.HasPrefix(r.Reason, "breaker"):
-		h.breaker = r
+		h.breaker = older(h.breaker, r)
 	case r.State == job.Pending && strings.HasPrefix(r.Reason, "no worker accepts it"):
-		h.noWorker = r
+		h.noWorker = older(h.noWorker, r)
 	case isLate(r, now):
-		if h.lates++; h.late == nil || r.Due.Before(h.late.Due) {
-			h.late = r
-		}
+		h.lates++
+		h.late = older(h.late, r)
 	}
+}
+
+// older returns the run that has been due for longer. a may be nil. Of runs that wait for the same, the reason of that run alone is
+// brought up to date.
+func older(a, b *job.Run) *job.Run {
+	if a == nil || b.Due.Before(a.Due) {
+		return b
+	}
+	return a
 }
 
 // failing returns an item if the last run of the job failed.

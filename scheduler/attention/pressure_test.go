@@ -21,3 +21,12 @@ func TestStatusNamesABrokenWorker(t *testing.T) {
 		t.Errorf("got %+v", items)
 	}
 }
+
+func TestStatusNamesAWorkerWithoutItsEngine(t *testing.T) {
+	w := &job.Worker{Name: "w2", Kinds: []string{"command", "container"}, Away: map[string]string{"container": "no engine answers"}}
+	items := attention.OfWorkers([]*job.Worker{{Name: "w1"}, w})
+	const want = "Worker w2 takes no container jobs until this is repaired: no engine answers."
+	if len(items) != 1 || items[0].Kind != attention.Broken || items[0].Node != "w2" || items[0].Text != want {
+		t.Errorf("got %+v, want %q", items, want)
+	}
+}

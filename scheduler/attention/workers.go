@@ -1,15 +1,26 @@
 package attention
 
-import "github.com/rota-scheduler/rota/scheduler/job"
+import (
+	"maps"
+	"slices"
 
-// OfWorkers returns the workers that take no runs because something is broken or because of the pressure of their machine, and
-// those that cannot upload output to output.store. The items are in the order of Sort.
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// OfWorkers returns the workers that take no runs, or none of a kind, because something is broken. It also returns those whose
+// machine is under pressure, and those that cannot upload output to output.store. The items are in the order of Sort.
 func OfWorkers(workers []*job.Worker) (items []Item) {
 	for _, w := range workers {
 		if w.Broken != "" {
 			items = append(items, Item{
 				Kind: Broken, Node: w.Name, Next: "rota doctor",
 				Text: "Worker " + w.Name + " takes no runs until this is repaired: " + w.Broken + ".",
+			})
+		}
+		for _, kind := range slices.Sorted(maps.Keys(w.Away)) {
+			items = append(items, Item{
+				Kind: Broken, Node: w.Name, Next: "rota doctor",
+				Text: "Worker " + w.Name + " takes no " + kind + " jobs until this is repaired: " + w.Away[kind] + ".",
 			})
 		}
 		if w.OutputTrouble != "" {

@@ -16,7 +16,11 @@ import (
 const clockMargin = 100 * time.Millisecond
 
 func (e *examiner) replicas() {
-	if len(e.Replicas) == 0 {
+	switch {
+	case e.Restored != nil:
+		e.add("", "The replicas wait, and nothing is dispatched: "+e.Restored.Error()+".",
+			"look at what is there, then `rota accept-restored-store`: docs/how-to/back-up-and-restore.md")
+	case len(e.Replicas) == 0:
 		e.add("", "No replica is present: nothing is dispatched.",
 			"start the replicas; if they run, `rota health --ready` says what they wait for")
 	}

@@ -88,6 +88,14 @@ func TestFindings(t *testing.T) {
 			func(f *doctor.Facts) { f.Members[0].Alarms = []string{"memberID:1 alarm:NOSPACE"} },
 			[]string{"etcd https://q1:2379 etcd has an alarm: memberID:1 alarm:NOSPACE."},
 		},
+		"the alarms of two members, which each member lists": {
+			func(f *doctor.Facts) {
+				for i := range f.Members {
+					f.Members[i].Alarms = []string{"memberID:3  alarm:CORRUPT ", "memberID:2  alarm:NOSPACE "}
+				}
+			},
+			[]string{"etcd https://q3:2379 etcd has an alarm: memberID:3  alarm:CORRUPT", "etcd https://q2:2379 etcd has an alarm: memberID:2"},
+		},
 		"a store that fills": {
 			func(f *doctor.Facts) { f.Members[0].Size, f.Members[0].Used = 2<<30, 15<<27 },
 			[]string{"etcd https://q1:2379 Its records use 93% of the quota."},
@@ -171,6 +179,18 @@ func TestFindings(t *testing.T) {
 			[]string{
 				"jobs far No worker accepts its runs: those with its labels drain: w4.",
 				"workers w4 It takes no runs: the disk is full.",
+			},
+		},
+		"a worker without a container engine": {
+			func(f *doctor.Facts) {
+				f.Workers = append(f.Workers, &job.Worker{
+					Name: "w4", Version: "v0.2.0", Kinds: []string{"container"}, Away: map[string]string{"container": "no engine answers"},
+				})
+				f.Jobs = append(f.Jobs, &job.Job{Name: "far", Spec: &job.Spec{Container: &job.Container{Image: "busybox"}}})
+			},
+			[]string{
+				"jobs far No worker accepts its runs: container jobs cannot start now on w4.",
+				"workers w4 It takes no container jobs: no engine answers.",
 			},
 		},
 		"a job with other labels": {

@@ -18,12 +18,14 @@ type Facts struct {
 	Members    []Member
 	Peers      []Peer // of an embedded etcd
 	StoreErr   error  // why the store could not be read; then Members, Peers, Served and Machine alone are known
+	Restored   error  // the data of the store came from another etcd, and nobody has accepted it; nil otherwise
 	Replicas   []*job.Replica
 	Answers    []Answer // one for each replica that was asked
 	Workers    []*job.Worker
 	Jobs       []*job.Job
 	Unreadable []Unreadable
 	Served     []Served
+	Broken     []Broken // of the settings of this machine
 	Machine    *Machine // nil: no machine is examined, and no settings
 	Unseen     []string // what else could not be examined, with the reasons
 }
@@ -36,6 +38,7 @@ type Member struct {
 	Version    string
 	OldQuota   bool // it does not count rota's writes against its quota
 	ID         uint64
+	Cluster    string // the id of its cluster
 	Leader     uint64 // id of the member that it follows; 0: none
 	Size       int64  // bytes of its file
 	Used       int64  // bytes of its file that hold records
@@ -94,6 +97,12 @@ type Served struct {
 	Cert  *x509.Certificate
 }
 
+// Broken is a file of certificates or authorities with which a process does not start.
+type Broken struct {
+	Path string
+	Err  error
+}
+
 // Machine is the machine of a replica or worker, and its settings.
 type Machine struct {
 	Settings    Settings
@@ -149,7 +158,7 @@ type Report struct {
 // Examine returns the findings, area by area.
 func Examine(f Facts) Report {
 	e := examiner{Facts: f, Report: Report{Findings: []Finding{}}}
-	unread := ""
+	unread, certificates := "", len(f.Served)+len(f.Broken)
 	if f.StoreErr != nil {
 		unread = "the store cannot be read"
 	}
@@ -166,7 +175,7 @@ func Examine(f Facts) Report {
 		{AreaRecords, e.records, unread},
 		{AreaJobs, e.jobs, unread},
 		{AreaWorkers, e.workers, unread},
-		{AreaCertificates, e.certificates, missing(len(f.Served) == 0, "no server uses TLS, and no settings name a certificate")},
+		{AreaCertificates, e.certificates, missing(certificates == 0, "no server uses TLS, and no settings name a certificate")},
 		{AreaMachine, e.machine, missing(f.Machine == nil, "name the settings of this machine with --config")},
 		{AreaSettings, e.settings, missing(f.Machine == nil, "name the settings of this machine with --config")},
 	} {

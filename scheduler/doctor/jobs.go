@@ -26,9 +26,12 @@ func (e *examiner) workers() {
 		if w.Broken != "" {
 			e.add(w.Name, "It takes no runs: "+w.Broken+".", "repair it: the worker takes runs again by itself")
 		}
+		for _, kind := range slices.Sorted(maps.Keys(w.Away)) {
+			e.add(w.Name, "It takes no "+kind+" jobs: "+w.Away[kind]+".", "repair it: the worker takes such jobs again by itself")
+		}
 		switch {
 		case w.Draining || len(e.Jobs) == 0:
-		case !slices.ContainsFunc(e.Jobs, func(j *job.Job) bool { return w.Accepts(j.Spec) }):
+		case !slices.ContainsFunc(e.Jobs, func(j *job.Job) bool { return w.Ready().Accepts(j.Spec) }):
 			e.add(w.Name, "No job can run on it: each asks for other labels, kinds, handlers or resources.",
 				"compare `workers` of the jobs with worker.labels and worker.kinds")
 		}
@@ -56,8 +59,8 @@ func (e *examiner) accepted(s *job.Spec) bool {
 
 // refusal says what the workers lack for a job: its labels, or else its action, or else its resources.
 func (e *examiner) refusal(s *job.Spec) string {
-	var able []*job.Worker // those with its labels
-	var draining []string  // those that would accept it
+	var able []*job.Worker      // those with its labels
+	var draining, away []string // those that would accept it
 	for _, w := range e.Workers {
 		unlimited := *s
 		unlimited.Resources = nil
@@ -67,12 +70,17 @@ func (e *examiner) refusal(s *job.Spec) string {
 		if hasLabels(w, s.WorkerLabels()) && !w.Draining {
 			able = append(able, w)
 		}
-		awake := *w
-		if awake.Draining = false; awake.Accepts(s) {
+		switch {
+		case !w.Ready().Accepts(s):
+		case w.Draining:
 			draining = append(draining, w.Name)
+		default:
+			away = append(away, w.Name)
 		}
 	}
 	switch {
+	case len(away) > 0:
+		return s.Kind() + " jobs cannot start now on " + strings.Join(away, ", ")
 	case len(draining) > 0 && len(s.WorkerLabels()) > 0:
 		return "those with its labels drain: " + strings.Join(draining, ", ")
 	case len(able) == 0 && len(s.WorkerLabels()) == 0:

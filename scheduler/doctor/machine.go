@@ -17,6 +17,10 @@ const (
 )
 
 func (e *examiner) certificates() {
+	for _, b := range e.Broken {
+		e.add(b.Path, "A process does not start with this file: "+b.Err.Error()+".",
+			"put a whole file there before the next restart: docs/how-to/renew-certificates.md")
+	}
 	for _, s := range e.Served {
 		switch left := s.Cert.NotAfter.Sub(e.Now); {
 		case left < 0:

@@ -164,13 +164,21 @@ func explainSlot(f Facts, slot time.Time) (verdict string, text []string) {
 	case f.Job.Paused != nil:
 		return verdictPaused, []string{"It does not run while the job is paused" + pauseDetails(f.Job.Paused) + "."}
 	case due.After(f.Now):
-		text = append(text, fmt.Sprintf("It is due in %s.", due.Sub(f.Now).Round(time.Second)))
+		text = append(text, dueIn(due, f.Now))
 		if d := f.When.Offset(); d > 0 {
 			text = append(text, fmt.Sprintf("The job's jitter adds %s.", d))
 		}
 		return verdictUpcoming, text
 	}
 	return verdictWaits, []string{fmt.Sprintf("It has been due since %s and is not decided yet: %s.", stamp(due), waitsFor(f))}
+}
+
+// dueIn says when something is due. The years that rota knows are further apart than a time.Duration can say.
+func dueIn(due, now time.Time) string {
+	if days := (due.Unix() - now.Unix()) / (24 * 60 * 60); days >= 7 {
+		return fmt.Sprintf("It is due in %d days.", days)
+	}
+	return fmt.Sprintf("It is due in %s.", due.Sub(now).Round(time.Second))
 }
 
 // waitsFor returns the reason why a due slot still waits.

@@ -251,6 +251,7 @@ func TestExplain(t *testing.T) {
 			"It does not run while all jobs are paused (since 2026-11-21T01:00:00Z, by alice: migration)."},
 		{"upcoming", with(usual, func(f *explain.Facts) { f.Now = at("02:00:00") }), "02:30:00", "upcoming",
 			"It is due in 30m0s."},
+		{"in a thousand years", with(usual, func(f *explain.Facts) { f.Now = at("02:00:00").AddDate(-1000, 0, 0) }), "02:30:00", "upcoming", "It is due in 365243 days."},
 		{"waits for a leader", usual, "02:30:00", "waits",
 			"It has been due since 2026-11-21T02:30:00Z and is not decided yet: no replica leads."},
 		{"waits for the leader", with(usual, func(f *explain.Facts) { f.Leader = "q1" }), "02:30:00", "waits",

@@ -31,3 +31,17 @@ func TestSlotsBetweenJoinedPauses(t *testing.T) {
 		}
 	}
 }
+
+// TestAPausedStepIsExplainedByItsParents checks the slot of a step that was paused at the time of the slot: a step runs once its
+// parents have ended, also after a pause.
+func TestAPausedStepIsExplainedByItsParents(t *testing.T) {
+	f := backup(nil)
+	*f.Job, _ = f.Job.SetPause(&job.Pause{At: at("02:00:00")}, at("02:00:00"))
+	*f.Job, _ = f.Job.SetPause(nil, at("03:00:00"))
+	f.Job.Spec.After = []job.After{{Job: "load"}}
+	f.Parents = []explain.Parent{{Job: "load", Run: &job.Run{Job: "load", State: job.Running}, Decided: true}}
+	got := explain.Explain(f, at("02:30:00"))
+	if want := "It waits for parent load, whose run is running."; got.Verdict != "waits" || got.Text[0] != want {
+		t.Errorf("got %s: %q, want %q", got.Verdict, got.Text, want)
+	}
+}

@@ -39,7 +39,7 @@ func explainRun(f Facts, r *job.Run) Answer {
 	default:
 		add("It is %s%s.", r.State, because(r.Reason))
 		if f.Now.Before(r.KnownDue()) {
-			add("It is due in %s.", r.Due.Sub(f.Now).Round(time.Second))
+			a.Text = append(a.Text, dueIn(r.Due, f.Now))
 		}
 	}
 	addParents(r, add)

@@ -98,6 +98,9 @@ func notScheduled(f Facts, slot time.Time) string {
 	case early:
 		return "the job was created later, at " + stamp(j.Since)
 	}
+	if len(f.Parents) > 0 { // a pause only delays a step
+		return ""
+	}
 	if until, was := pausedUntil(f, slot, f.Gate.PauseHistory()); was {
 		return "all jobs were paused until " + stamp(until)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
 )
 
 // checkAudit notes the definitions whose present version or removal has no audit record. Somebody changed the store without the
@@ -43,10 +44,15 @@ func (c *checker) checkAudit() {
 }
 
 // checkRemains notes the remains of definitions that somebody removed without the API, which would have removed or refused them.
+// Changes through two replicas at the same moment can leave the same.
 func (c *checker) checkRemains() {
 	limits := make(map[string]bool, len(c.limits))
 	for _, l := range c.limits {
 		limits[l.Name] = true
+	}
+	specs := make(map[string]*job.Spec, len(c.jobs))
+	for name := range c.spoilt {
+		specs[name] = &job.Spec{} // it may be all right
 	}
 	for _, name := range c.names() {
 		s := c.jobs[name]
@@ -60,6 +66,12 @@ func (c *checker) checkRemains() {
 			if !limits[limit] {
 				c.note("job %s names the limit %s, which is not defined: its runs wait", name, limit)
 			}
+		}
+		specs[name] = s.def.Spec
+	}
+	for _, p := range workflow.Check(specs) {
+		if !p.Slots {
+			c.note("job %s never runs as a step: %s", p.Job, p.Text)
 		}
 	}
 }

@@ -63,6 +63,12 @@ func TestRemovalsByHandAreNoted(t *testing.T) {
 		"a limit in use": {func(h *history) {
 			h.write(h.def(func(j *job.Job) { j.Generation, j.Spec.Limits = 2, []string{"db"} }), audit(h, "put-job"))
 		}, "job tick names the limit db, which is not defined"},
+		"a parent": {func(h *history) {
+			h.write(h.def(func(j *job.Job) { j.Generation, j.Spec.After = 2, []job.After{{Job: "gone"}} }), audit(h, "put-job"))
+		}, `job tick never runs as a step: parent "gone" is not defined`},
+		"a cycle": {func(h *history) {
+			h.write(h.def(func(j *job.Job) { j.Generation, j.Spec.After = 2, []job.After{{Job: "tick"}} }), audit(h, "put-job"))
+		}, "job tick never runs as a step: after makes a cycle"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := usual()

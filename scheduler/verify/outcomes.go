@@ -28,7 +28,7 @@ func (c *checker) checkOutcome(s *subject, r *job.Run) {
 			c.checkLast(r)
 		}
 	case job.Skipped:
-		if len(r.Attempts) > 0 || !r.Started.IsZero() {
+		if r.HasBegun() || len(r.Attempts) == 0 && !r.Started.IsZero() {
 			c.broken(5, r.Name(), r.Rev, "it is skipped, but has begun")
 		}
 		if r.Reason == "" {
