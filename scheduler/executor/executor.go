@@ -36,8 +36,9 @@ type Request struct {
 	// the job's grace is longer. nil: no other worker will execute the run, or the attempt has no processes.
 	Hurry <-chan struct{}
 
-	Mark        string // unique marker of the attempt's processes: see package procs; empty: it has none
-	TraceParent string // W3C trace context; empty: none
+	Prepared    Prepared // what was prepared for the attempt; nil: nothing. The caller closes it after Execute
+	Mark        string   // unique marker of the attempt's processes: see package procs; empty: it has none
+	TraceParent string   // W3C trace context; empty: none
 }
 
 // Payload returns the input of the attempt: the run's payload, else the job's, else nil.
@@ -81,12 +82,12 @@ func NewSet(kinds map[string]Executor, now func() time.Time) *Set {
 }
 
 // Refusal is an executor of a kind that the worker must not execute. It begins nothing, so that another worker gets the run. A
-// leader that knows the worker's kinds gives it no such run.
+// leader that knows the worker's kinds gives it no such run. An older one does, and the runs of other kinds must not wait for that.
 type Refusal string
 
 // Execute returns that the attempt has not begun.
 func (r Refusal) Execute(context.Context, Request) job.Outcome {
-	return NotBegun(errors.New(string(r)))
+	return KindAway(errors.New(string(r)))
 }
 
 // Execute passes the attempt to the executor of its kind. If there is none, the attempt fails and asks for a retry, since

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,5 +77,13 @@ func TestPayloadOfTheRunGoesBeforeTheJobs(t *testing.T) {
 	req.Run.Payload = json.RawMessage(`2`)
 	if got := string(req.Payload()); got != "2" {
 		t.Errorf("got %q, want the run's", got)
+	}
+}
+
+// An older leader may give a worker a run of a kind that it must not execute. Runs of other kinds go on.
+func TestARefusalConcernsItsKind(t *testing.T) {
+	o := executor.Refusal("this worker executes no containers").Execute(t.Context(), executor.Request{})
+	if !o.NotBegun || !o.KindAway || !strings.Contains(o.Reason, "no containers") {
+		t.Errorf("got %+v, want an attempt that has not begun, of a kind that is away", o)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,6 +14,10 @@ type silence struct{ limit time.Duration }
 
 func (e *silence) Error() string        { return fmt.Sprintf("no heartbeat for %v", e.limit) }
 func (e *silence) Is(target error) bool { return target == ErrTimeout }
+
+// notice is how long a heartbeat may take to be noticed. While this process or its machine was suspended, the attempt may have made
+// progress that is not read yet.
+const notice = 100 * time.Millisecond
 
 // WithHeartbeat returns a context that ends with an ErrTimeout if beat is not called for the time limit, by the monotonic
 // clock. beat is cheap and safe for concurrent use, and does nothing after the context has ended. stop releases the resources.
@@ -28,9 +33,20 @@ func WithHeartbeat(parent context.Context, limit time.Duration) (ctx context.Con
 // nothing.
 func withAlarm(parent context.Context, limit time.Duration) (ctx context.Context, beat func(), stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	alarm := time.AfterFunc(limit, func() { cancel(&silence{limit}) })
+	begun := time.Now()
+	var last atomic.Int64 // when the attempt last made progress, in nanoseconds since begun
+	alarm := time.AfterFunc(limit, func() {
+		select {
+		case <-time.After(notice):
+		case <-ctx.Done():
+		}
+		if time.Since(begun)-time.Duration(last.Load()) >= limit {
+			cancel(&silence{limit})
+		}
+	})
 	beat = func() {
 		if ctx.Err() == nil {
+			last.Store(int64(time.Since(begun)))
 			alarm.Reset(limit)
 		}
 	}

@@ -60,3 +60,11 @@ func NoDescriptor(err error) bool {
 func NotBegun(err error) job.Outcome {
 	return job.Outcome{State: job.Lost, Reason: err.Error() + ", " + job.NotBegun, Retry: true, NotBegun: true}
 }
+
+// KindAway returns the outcome of an attempt that could not start because of err, which concerns attempts of its kind alone: no
+// container engine answers. The worker accepts no runs of this kind until its Checker succeeds.
+func KindAway(err error) job.Outcome {
+	o := NotBegun(err)
+	o.KindAway = !NoDescriptor(err)
+	return o
+}

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -26,7 +27,8 @@ const (
 // Redactor is a writer that replaces every secret by ***, including a secret that is split across writes. Bytes that may begin
 // a secret wait for the next Write or for Flush.
 //
-// It knows the exact values only: a secret that a program encodes, splits or abbreviates is not hidden.
+// It knows the exact values and their spellings in JSON, because rota sends them so and targets repeat bad requests. A secret
+// that a program encodes otherwise, splits or abbreviates is not hidden.
 type Redactor struct {
 	secrets [][]byte  // longest first
 	first   [256]bool // first bytes of secrets
@@ -49,6 +51,9 @@ func NewRedactor(w io.Writer, secrets []string) *Redactor {
 	}
 	for _, s := range secrets {
 		add(s, 1)
+		for _, spelling := range inJSON(s) {
+			add(spelling, minSecret)
+		}
 		if strings.ContainsRune(s, '\n') {
 			for line := range strings.Lines(s) {
 				add(strings.TrimSpace(line), minSecretLine)
@@ -57,6 +62,22 @@ func NewRedactor(w io.Writer, secrets []string) *Redactor {
 	}
 	slices.SortFunc(r.secrets, func(a, b []byte) int { return len(b) - len(a) })
 	return r
+}
+
+// inJSON returns the spellings of s inside of a JSON text that differ from s. Encoders escape <, > and & for browsers, or not.
+func inJSON(s string) (spellings []string) {
+	for _, escapeHTML := range []bool{false, true} {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(escapeHTML)
+		if e.Encode(s) != nil {
+			continue
+		}
+		if text := strings.TrimSpace(b.String()); text[1:len(text)-1] != s {
+			spellings = append(spellings, text[1:len(text)-1])
+		}
+	}
+	return spellings
 }
 
 // Write passes p on without the secrets. It always takes all of p. It ignores errors of the underlying writer, because the job

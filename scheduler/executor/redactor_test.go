@@ -31,6 +31,7 @@ func TestRedactorHidesSecrets(t *testing.T) {
 		"a word in pieces":           {[]string{"abc"}, []string{"x", "abc abc", "d ab", "c"}, "xabc abcd ***"},
 		"a word beside a secret":     {[]string{"abc", "s3cret"}, []string{"s3cret", "abc"}, "******"},
 		"every line of a key file":   {[]string{"-----BEGIN\nMIIabcdefg\n"}, []string{"key: MIIabcdefg\n"}, "key: ***\n"},
+		"as it stands in JSON":       {[]string{`a"b<c`}, []string{`{"p":"a\"b<c","q":"a\"b\u003cc"} a"b<c`}, `{"p":"***","q":"***"} ***`},
 		"a shorter one at the end":   {[]string{"abcd", "abcdef"}, []string{"x abcd"}, "x ***"},
 		"a shorter one inside a try": {[]string{"bcde", "abcdef"}, []string{"abcde", "X"}, "a***X"},
 	} {

@@ -94,6 +94,7 @@ const (
 	errChanged     refusal = "the job was changed"
 	errNoDisk      refusal = "worker's disk cannot be written to"
 	errCannotStart refusal = "worker cannot start attempts"
+	errKindAway    refusal = "worker cannot start attempts of its kind"
 	errNoMemory    refusal = "worker is under memory pressure"
 	errNoCPU       refusal = "worker is under CPU pressure"
 )

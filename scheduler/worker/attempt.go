@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +26,7 @@ type attempt struct {
 	ctx      context.Context
 	end      context.CancelCauseFunc // ends ctx; see cancel
 	timer    entry                   // starts the attempt
+	prepared executor.Prepared       // what is done before the start; nil: nothing
 	hurry    chan struct{}           // closed by hurryUp; nil if nothing can kill the attempt, since it has no process
 	hurried  sync.Once               // closes hurry
 	killed   bool                    // guarded by Worker.mu: counted in shift.killed
@@ -60,6 +63,21 @@ func (a *attempt) hurryUp() {
 func (a *attempt) outlivesSession() bool {
 	awaited := len(a.run.Limits) > 0 || a.run.Followed || a.run.Kind == job.KindBackfill
 	return a.spec.Delivery == job.AtMostOnce && a.spec.Overlap == job.OverlapAllow && !awaited
+}
+
+// kept returns the names of the runs whose attempts outlived their sessions, for the presence of a new session. Some of them may
+// have ended, and their outcomes are not delivered yet.
+func (w *Worker) kept() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names := slices.Collect(maps.Keys(w.ending))
+	for a := range w.attempts {
+		if !a.killed && a.outlivesSession() {
+			names = append(names, a.name)
+		}
+	}
+	slices.Sort(names)
+	return names[:min(len(names), job.MaxKeeps)]
 }
 
 // kill ends the attempt because its session is over. Worker.mu is held.
@@ -107,6 +125,10 @@ func (r *armedRun) newAttempt(claimed job.Run, backs int64) *attempt {
 // count as a suspension of the machine.
 const maxClockJump = time.Second
 
+// prepareLead is how long before its start an attempt is prepared at the earliest. A target that serves one connection at a time
+// waits for as long.
+const prepareLead = 100 * time.Millisecond
+
 // scheduleAttempt performs an attempt at its start. It does not begin an attempt that is canceled before its start. If the
 // machine was suspended before the start, it does not begin the attempt either, because nothing watched the session during the
 // suspension.
@@ -117,6 +139,7 @@ func (w *Worker) scheduleAttempt(a *attempt) {
 		w.perform(a)
 		return
 	}
+	a.prepare(wait)
 	w.table.put(&a.timer, wait, func() {
 		if after := w.now(); after.Round(0).Sub(before.Round(0))-after.Sub(before) > maxClockJump {
 			a.fence()
@@ -125,11 +148,25 @@ func (w *Worker) scheduleAttempt(a *attempt) {
 	})
 }
 
+// prepare has the attempt prepared, shortly before its start. wait is how long that start is away.
+func (a *attempt) prepare(wait time.Duration) {
+	w := a.shift.w
+	if p, ok := w.exec.(executor.Preparer); ok {
+		a.prepared = p.Prepare(a.spec)
+	}
+	if a.prepared != nil {
+		w.table.add(wait-prepareLead, func() { a.prepared.Do(a.ctx) })
+	}
+}
+
 // perform executes an attempt and reports its end.
 func (w *Worker) perform(a *attempt) {
 	var begun bool
 	a.began = w.now()
 	a.outcome, begun = w.execute(a)
+	if a.prepared != nil {
+		a.prepared.Close()
+	}
 	a.ended, a.notBegun = w.now(), !begun
 	w.count(&w.unsent, 1) // before remove: a drain waits for attempts and unsent outcomes, and must always see one of them
 	w.remove(a)
@@ -151,7 +188,8 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	req := executor.Request{
 		Run:         a.run,
 		Spec:        *a.spec,
-		Deadline:    a.run.Started.Add(timeout.Std()),
+		Deadline:    job.Later(a.run.Started, a.began).Add(timeout.Std()), // a full store may have delayed the claim
+		Prepared:    a.prepared,
 		Hurry:       a.hurry,
 		TraceParent: a.run.TraceParent(true),
 	}
@@ -191,7 +229,11 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		w.cfg.Uploads.Add(a.name, a.run.Attempt)
 	}
 	o.Output = out.Tail()
-	if o.NotBegun {
+	switch {
+	case o.KindAway:
+		w.kindFailed(a.shift.life, a.spec.Kind(), strings.TrimSuffix(o.Reason, ", "+job.NotBegun))
+		return o, false
+	case o.NotBegun:
 		w.startFailed(errors.New(o.Reason))
 		return o, false
 	}
@@ -208,6 +250,8 @@ func (w *Worker) remove(a *attempt) {
 	delete(w.attempts, a)
 	if a.killed {
 		a.shift.killed.add(-1)
+	} else if a.outlivesSession() {
+		w.ending[a.name] = struct{}{}
 	}
 	w.mu.Unlock()
 }
@@ -228,7 +272,7 @@ func (w *Worker) conclude(a *attempt) {
 		})
 	}
 	r := newReport(a.run, a.spec, *o, a.notBegun, now, w.random())
-	r.ended = a.ended
+	r.ended, r.outlives = a.ended, a.outlivesSession()
 	if w.journal != nil {
 		// If the process dies before this, the attempt counts as lost. If it dies after, the next process sends the outcome.
 		err := w.journal.add(r)

@@ -137,6 +137,7 @@ func TestAClaimThatAFullStoreDelayedRecordsItsStart(t *testing.T) {
 func TestAClaimThatMayHaveBeenAppliedKeepsItsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, lasting(time.Second))
+		r.store.define("backup", job.Spec{Command: []string{"x"}, Timeout: job.Duration(5 * time.Minute)})
 		r.start()
 		unknown := true
 		r.store.set(func() {
@@ -150,9 +151,16 @@ func TestAClaimThatMayHaveBeenAppliedKeepsItsStart(t *testing.T) {
 		})
 		sent := time.Now()
 		name, _ := r.one()
-		after(time.Minute)
+		after(10 * time.Minute)
 		r.store.set(func() { r.store.refuse = nil })
 		after(5 * time.Second)
+		req := r.wantExecutions(1)[0]
+		if bound := req.Run.Bound.Std(); bound < 15*time.Minute {
+			t.Errorf("a leader finds it overdue %v after the first send", bound)
+		}
+		if least := sent.Add(15 * time.Minute); req.Deadline.Before(least) {
+			t.Errorf("the deadline of the job is %v, want %v or later", req.Deadline, least)
+		}
 		if got := r.wantState(name, job.Succeeded).Attempts[0].Started; got.After(sent.Add(time.Second)) {
 			t.Errorf("the record says %v, and the first send said %v or soon after", got, sent)
 		}

@@ -27,28 +27,48 @@ func (r *armedRun) takeRoom() error {
 		return err
 	}
 	s.w.count(&s.w.executing, 1)
-	if err := r.waitError(); err != nil { // a drain ended the wait before this attempt was counted
-		s.w.releaseRoom()
-		return err
+	err = r.waitError() // a drain ended the wait before this attempt was counted
+	if back, _ := s.w.kindBack(r.spec.Kind()); err == nil && back != nil {
+		err = errKindAway // it went away during the wait for a place
 	}
-	return nil
+	if err != nil {
+		s.w.releaseRoom()
+	}
+	return err
 }
 
-// awaitRoom takes a place for the attempt of r. It waits until RoomTimeout after the start of the attempt.
+// awaitRoom takes a place for the attempt of r. It waits until RoomTimeout after the start of the attempt, also for the return of
+// its kind. So a leader that does not know job.Worker.Away gets each run back at most once in RoomTimeout. If the order came before
+// the kind went away, the run does not wait: the leader may have another worker for it.
 func (r *armedRun) awaitRoom() error {
 	s := r.shift
 	if why := s.w.refusal(); why != "" {
 		return why
 	}
-	select {
-	case s.w.room <- struct{}{}:
-		return nil
-	default:
+	away, since := s.w.kindBack(r.spec.Kind())
+	if away != nil && r.received.Before(since) {
+		return errKindAway
+	}
+	if away == nil {
+		select {
+		case s.w.room <- struct{}{}:
+			return nil
+		default:
+		}
 	}
 	ctx, stop := r.waitContext()
 	defer stop()
 	full := time.NewTimer(max(0, r.startAt.Sub(s.w.now())) + s.w.cfg.RoomTimeout)
 	defer full.Stop()
+	if away != nil {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-full.C:
+			return errKindAway
+		case <-away:
+		}
+	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -143,11 +163,12 @@ func (r *armedRun) writeClaim() (job.Run, error) {
 func (r *armedRun) claimAgain(next job.Run, why error) (last, got job.Run, err error) {
 	s, w, first, refused := r.shift, r.shift.w, next.Started, true
 	err = w.untilDefinite(s.ctx, "claim run "+r.name, func() error {
+		start := r.recordedStart(w.now())
 		if refused = refused && errors.Is(why, job.ErrFull) && !errors.Is(why, job.ErrOutcomeUnknown); refused {
-			next.Started = r.recordedStart(w.now())
-			// A leader that has not seen the run before counts the bound from the arming.
-			next.Bound = r.spec.Bound() + job.Duration(next.Started.Sub(first))
+			next.Started = start
 		}
+		// A leader counts the bound from the first send. If it has not seen the run before, it counts from the arming.
+		next.Bound = r.spec.Bound() + job.Duration(start.Sub(first))
 		got, why = w.store.Write(s.ctx, next)
 		return why
 	})

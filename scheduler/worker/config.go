@@ -2,6 +2,7 @@ package worker
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -55,6 +56,10 @@ type Config struct {
 	// StartCheck returns why attempts cannot start; nil if they can. After a failed start the worker calls it every second until
 	// it returns nil. If StartCheck is nil, the worker assumes after a second that attempts can start.
 	StartCheck func() error
+
+	// KindCheck returns why attempts of a kind cannot start, as when no container engine answers; nil if they can. After an attempt
+	// failed so, the worker calls it every second until it returns nil. nil: the worker assumes that they can after a while.
+	KindCheck func(ctx context.Context, kind string) error
 
 	// Pressure returns the pressure of the machine now; nil: none is read. While a value is not below its PressureLimits, the worker
 	// hands back runs that it has not begun, until the value is below half of the limit. 0: no limit.

@@ -41,6 +41,11 @@ func (w *Worker) trySend(r *report) {
 	default:
 		w.logOf(r).Warn("outcome waits in the journal", "err", err)
 	}
+	if r.outlives {
+		w.mu.Lock()
+		delete(w.ending, r.Run.Name())
+		w.mu.Unlock()
+	}
 	w.count(r.countedIn, -1)
 }
 

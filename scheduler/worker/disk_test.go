@@ -139,6 +139,21 @@ func TestOutputIsBounded(t *testing.T) {
 			t.Error("eleven of 100 files start no sweep")
 		}
 	})
+	t.Run("by a tenth of its own disk", func(t *testing.T) {
+		r := newRig(t, printing)
+		r.cfg.OutputBytes = math.MaxInt64
+		const memory = "/dev/shm" // a link leads there as a mount would
+		size, files := diskSize(memory)
+		if own, _ := diskSize(r.cfg.DataDir); size == 0 || size == own {
+			t.Skip("there is no second disk here")
+		}
+		if err := os.Symlink(memory, r.cfg.outputs()); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.cfg.outputBounds(); got.Bytes != size/10 || got.Files != files/10 {
+			t.Errorf("%+v may be kept on a disk of %d bytes and %d files", got, size, files)
+		}
+	})
 	t.Run("before etcd starts on a disk that cannot be written to", func(t *testing.T) {
 		r := newRig(t, printing)
 		place(r, 1, "old")

@@ -17,6 +17,7 @@ type fakeSessions struct {
 	err      error
 	opening  func() // called when a session opens
 	closing  func() // called when a session is closed
+	updates  int    // the number of changes of the presence
 	refuse   error  // the error of all changes of the presence; nil: none
 }
 
@@ -53,6 +54,7 @@ func (f *fakeSessions) Open(ctx context.Context, w job.Worker) (Session, error) 
 func (f *fakeSessions) Update(ctx context.Context, s Session, w job.Worker) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.updates++
 	if f.refuse == nil {
 		f.presence = w
 	}
@@ -63,6 +65,13 @@ func (f *fakeSessions) refuseUpdates(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.refuse = err
+}
+
+// changes returns how often the presence was changed, refused changes included.
+func (f *fakeSessions) changes() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.updates
 }
 
 // shown returns the presence that others see.

@@ -92,10 +92,14 @@ func Outputs(dataDir string) string { return filepath.Join(dataDir, "output") }
 
 func (c *Config) outputs() string { return Outputs(c.DataDir) }
 
-// outputBounds returns how much output is kept: at most a tenth of the disk's bytes and a tenth of its files.
+// outputBounds returns how much output is kept: at most a tenth of the disk's bytes and a tenth of its files. The output may have a
+// disk of its own.
 func (c *Config) outputBounds() output.Bounds {
 	b := output.Bounds{Age: c.OutputAge, Bytes: c.OutputBytes}
-	bytes, files := diskSize(c.DataDir)
+	bytes, files := diskSize(c.outputs())
+	if bytes == 0 { // there is no output yet
+		bytes, files = diskSize(c.DataDir)
+	}
 	if bytes > 0 {
 		b.Bytes = min(b.Bytes, bytes/10)
 	}

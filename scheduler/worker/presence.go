@@ -131,7 +131,7 @@ func (w *Worker) presence() job.Worker {
 		Name:   w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
 		Limits: w.cfg.Limits, Kinds: w.cfg.Kinds,
 		Started: w.started, Version: w.cfg.Version, PID: os.Getpid(), Draining: w.acceptsNoneLocked(),
-		Pressure: w.pressureText, TLSOptional: w.cfg.TLSOptional,
+		Pressure: w.pressureText, Away: w.awayLocked(), TLSOptional: w.cfg.TLSOptional,
 	}
 }
 
@@ -149,7 +149,7 @@ func (s *shift) publishPresence() {
 	ctx, cancel := context.WithTimeout(s.ctx, closeTimeout)
 	defer cancel()
 	w := s.w.presence()
-	w.Session = s.session.ID()
+	w.Session, w.Keeps = s.session.ID(), s.keeps
 	s.w.mu.Lock()
 	w.OutputTrouble = s.w.outputTrouble
 	w.Draining = w.Draining || s.draining
@@ -164,7 +164,7 @@ func (s *shift) publishPresence() {
 	}
 	s.w.mu.Lock()
 	s.shownDraining, s.shownTrouble, s.shownPressure, s.presenceUncertain = w.Draining, w.OutputTrouble, w.Pressure, false
-	s.shownBroken = w.Broken
+	s.shownBroken, s.shownAway = w.Broken, w.Away
 	s.w.mu.Unlock()
 }
 
@@ -173,5 +173,5 @@ func (s *shift) presenceOutdated() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	return s.presenceUncertain || s.shownTrouble != s.w.outputTrouble || s.shownPressure != s.w.pressureText ||
-		s.shownBroken != s.w.brokenLocked() || s.shownDraining != (s.draining || s.w.acceptsNoneLocked())
+		s.shownBroken != s.w.brokenLocked() || !s.showsKindsLocked() || s.shownDraining != (s.draining || s.w.acceptsNoneLocked())
 }

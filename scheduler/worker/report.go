@@ -25,6 +25,7 @@ type report struct {
 	entry     *journalEntry   // nil: it is not in the journal
 	journaled bool            // it is certainly in the journal
 	ctx       context.Context // ends the delivery
+	outlives  bool            // it is in Worker.ending
 	blocked   bool            // the run's record is unreadable, and delivery waits for its repair.
 	countedIn *tally          // Worker.unsent or Worker.blocked
 }

@@ -17,7 +17,8 @@ import (
 
 // fakeExecutor executes attempts with a function and remembers the requests.
 type fakeExecutor struct {
-	do func(ctx context.Context, req executor.Request) job.Outcome
+	do    func(ctx context.Context, req executor.Request) job.Outcome
+	ahead executor.Prepared // what is prepared for each attempt; nil: nothing
 
 	mu       sync.Mutex
 	requests []executor.Request
@@ -37,6 +38,8 @@ func (f *fakeExecutor) Execute(ctx context.Context, req executor.Request) job.Ou
 	}()
 	return f.do(ctx, req)
 }
+
+func (f *fakeExecutor) Prepare(*job.Spec) executor.Prepared { return f.ahead }
 
 func (f *fakeExecutor) asked() []executor.Request {
 	f.mu.Lock()

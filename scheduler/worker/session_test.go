@@ -68,39 +68,6 @@ func TestSessionLoss(t *testing.T) {
 		})
 	})
 
-	for _, c := range []struct {
-		name     string
-		overlap  job.Overlap
-		limits   []string
-		followed bool
-		kind     job.RunKind
-		want     job.State
-	}{
-		{"lets an at_most_once attempt go on if its job may overlap", job.OverlapAllow, nil, false, job.KindManual, job.Succeeded},
-		{"kills an at_most_once attempt if its job may not overlap", job.OverlapSkip, nil, false, job.KindManual, job.Lost},
-		{"kills an at_most_once attempt if it holds a limit", job.OverlapAllow, []string{"database"}, false, job.KindManual, job.Lost},
-		{"kills an at_most_once attempt if steps wait for its end", job.OverlapAllow, nil, true, job.KindManual, job.Lost},
-		{"kills an at_most_once attempt if a backfill waits for its end", job.OverlapAllow, nil, false, job.KindBackfill, job.Lost},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, lasting(time.Minute))
-				r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce, Overlap: c.overlap})
-				r.start()
-				name := r.store.pending("backup", "a", time.Now())
-				r.store.change(name, "", func(run job.Run) (job.Run, error) {
-					run.Limits, run.Followed, run.Kind = c.limits, c.followed, c.kind
-					return run, nil
-				})
-				r.give(name)
-				after(time.Second)
-				close(r.session().done)
-				after(2 * time.Minute)
-				r.wantState(name, c.want)
-			})
-		})
-	}
-
 	for name, canceled := range map[string]bool{"": false, ", also to attempts that are being ended already": true} {
 		t.Run("leaves no grace at the deadline"+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

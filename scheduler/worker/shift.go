@@ -17,6 +17,7 @@ import (
 type shift struct {
 	w         *Worker
 	session   Session
+	keeps     []string                // see job.Worker
 	life      context.Context         // the context of the worker's attempts and outcomes.
 	endless   context.Context         // life without its end.
 	ctx       context.Context         // ends when others may think the session over, with executor.ErrFenced.
@@ -39,6 +40,7 @@ type shift struct {
 	shownTrouble      string               // the same for OutputTrouble
 	shownPressure     string               // the same for Pressure
 	shownBroken       string               // the same for Broken
+	shownAway         map[string]string    // the same for Away
 	presenceUncertain bool                 // a later change of the presence has failed, or has no answer yet
 }
 
@@ -46,9 +48,9 @@ type shift struct {
 func newShift(life context.Context, w *Worker, session Session, shown *job.Worker) *shift {
 	ctx, cancel := context.WithCancelCause(life)
 	return &shift{
-		w: w, session: session, life: life, endless: context.WithoutCancel(life), ctx: ctx, cancel: cancel,
+		w: w, session: session, keeps: shown.Keeps, life: life, endless: context.WithoutCancel(life), ctx: ctx, cancel: cancel,
 		closeSoon: make(chan struct{}, 1), publishing: make(chan struct{}, 1),
-		shownDraining: shown.Draining, shownPressure: shown.Pressure, shownBroken: shown.Broken,
+		shownDraining: shown.Draining, shownPressure: shown.Pressure, shownBroken: shown.Broken, shownAway: shown.Away,
 		armed:     make(map[string]*armedRun),
 		dueCounts: make(map[int64]int),
 		orders:    make(map[string]*order),

@@ -23,15 +23,13 @@ func (s *shift) requestStop(name string, rev int64) {
 	}
 }
 
-// confirmAll ends the attempts of the shift that a leader has given up.
+// confirmAll ends the attempts that a leader has given up.
 func (s *shift) confirmAll() {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	s.backs.Add(1)
 	for a := range s.w.attempts {
-		if a.shift == s {
-			s.w.wg.Go(func() { s.w.confirmStop(a) })
-		}
+		s.w.wg.Go(func() { s.w.confirmStop(a) })
 	}
 }
 
@@ -73,7 +71,7 @@ func fenced(cause error) bool { return errors.Is(cause, executor.ErrFenced) }
 func (w *Worker) drain(recalled func() <-chan struct{}) {
 	always := context.Background()
 	if n := w.executing.count(); n > 0 {
-		w.log.Info("waiting for attempts to end", "executing", n, "grace", w.cfg.ShutdownGrace)
+		w.log.Info("waiting for attempts to end", "executing", n, "grace", w.cfg.ShutdownGrace.String())
 	}
 	if !wait(always, w.executing.empty(), w.cfg.ShutdownGrace) {
 		limit := w.stopAll()

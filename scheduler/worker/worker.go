@@ -53,13 +53,15 @@ type Worker struct {
 	bounds    atomic.Pointer[output.Bounds] // the bounds of the output at the last sweep; nil: there was none
 
 	mu            sync.Mutex
-	attempts      map[*attempt]struct{} // guarded by mu
-	stopping      bool                  // guarded by mu: new attempts are stopped at once.
-	diskErr       error                 // guarded by mu: why the disk cannot be written to; nil: it can
-	startErr      error                 // guarded by mu: why attempts cannot start; nil: they can, as far as is known
-	outputTrouble string                // guarded by mu: why output cannot be uploaded; "": it can
-	pressed       string                // guarded by mu: the resource whose pressure is too high; "": none
-	pressureText  string                // guarded by mu: that pressure when it became too high, for the presence; "": none
+	attempts      map[*attempt]struct{}  // guarded by mu
+	ending        map[string]struct{}    // guarded by mu: runs whose attempts outlived sessions and ended, until delivery
+	stopping      bool                   // guarded by mu: new attempts are stopped at once.
+	diskErr       error                  // guarded by mu: why the disk cannot be written to; nil: it can
+	startErr      error                  // guarded by mu: why attempts cannot start; nil: they can, as far as is known
+	kinds         map[string]*kindHealth // guarded by mu: the kinds that were away
+	outputTrouble string                 // guarded by mu: why output cannot be uploaded; "": it can
+	pressed       string                 // guarded by mu: the resource whose pressure is too high; "": none
+	pressureText  string                 // guarded by mu: that pressure when it became too high, for the presence; "": none
 }
 
 // steadySession is how long a session must last so that the next one is opened without a delay.
@@ -98,6 +100,8 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		probeSoon:   make(chan struct{}, 1),
 		sweepSoon:   make(chan struct{}, 1),
 		attempts:    make(map[*attempt]struct{}),
+		ending:      make(map[string]struct{}),
+		kinds:       make(map[string]*kindHealth),
 	}
 }
 
@@ -193,6 +197,7 @@ func (w *Worker) openShift(ctx, life context.Context) (*shift, error) {
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	shown := w.presence() // it may change while the session is opened: then the shift publishes the new one
+	shown.Keeps = w.kept()
 	session, err := w.sessions.Open(opening, shown)
 	if err != nil {
 		return nil, fmt.Errorf("open session of worker %s: %w", w.cfg.Name, err)

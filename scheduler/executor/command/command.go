@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
@@ -39,9 +42,13 @@ type Executor struct {
 	now     func() time.Time
 	sweeper procs.Sweeper
 	outputs outputs
+	files   executor.Files
 }
 
-var _ executor.Executor = (*Executor)(nil)
+var (
+	_ executor.Executor = (*Executor)(nil)
+	_ executor.Checker  = (*Executor)(nil)
+)
 
 // New returns an executor. It starts nothing.
 func New(cfg Config, now func() time.Time) *Executor {
@@ -54,10 +61,7 @@ func New(cfg Config, now func() time.Time) *Executor {
 // Every failure asks for a retry (Outcome.Retry), including exit code 75, unless a retry cannot help. It cannot help if the
 // program does not exist (127) or cannot be executed (126), or if the working directory does not exist.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
-	var (
-		resolver = refs.Resolver{Policy: e.cfg.Refs}
-		notify   string
-	)
+	notify := ""
 	if req.Spec.Heartbeat > 0 {
 		address, stop, err := listen(&req)
 		if err != nil {
@@ -68,28 +72,60 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		defer stop()
 		notify = address
 	}
-	output, err := e.outputs.path()
-	short := isShortage(err) // the worker is short of something, such as room on its disk
-	var prog program
-	if err == nil {
-		prog, err = e.program(&req, notify, output, &resolver)
+	if o, ended := executor.Interrupted(ctx, &req, e.now()); ended {
+		return o
 	}
-	out := executor.NewRedactor(req.Output, resolver.Secrets())
+	p, ok := executor.ReadFiles(ctx, &e.files, req.Run.Job, func() preparation { return e.prepare(&req, notify) })
+	if !ok {
+		o, _ := executor.Interrupted(ctx, &req, e.now())
+		o.Reason += executor.FilesHang
+		return o
+	}
+	out := executor.NewRedactor(req.Output, p.secrets)
 	var o job.Outcome
-	if short {
-		o = executor.NotBegun(err)
-	} else if err != nil {
-		o = failure(err)
+	if p.unable != nil {
+		o = executor.KindAway(p.unable)
+	} else if p.err != nil {
+		o = failure(p.err)
 	} else if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok {
 		o = interrupted // the program was not started
 	} else {
-		o = e.run(ctx, &req, prog, out)
-		o = e.withOutputs(o, output)
+		o = e.run(ctx, &req, p.program, out)
+		o = e.withOutputs(o, p.output)
 	}
 	out.Flush()
 	o = out.Outcome(o)
 	o.At = e.now()
 	return o
+}
+
+// preparation is what an attempt needs to start its program.
+type preparation struct {
+	program program
+	output  string   // the file for outputs
+	secrets []string // the values of references
+	unable  error    // why this worker can start no program
+	err     error    // why it cannot start this program
+}
+
+// prepare prepares an attempt. It starts nothing.
+func (e *Executor) prepare(req *executor.Request, notify string) (p preparation) {
+	if p.output, p.unable = e.outputs.path(); p.unable != nil {
+		return p
+	}
+	resolver := refs.Resolver{Policy: e.cfg.Refs}
+	p.program, p.err = e.program(req, notify, p.output, &resolver)
+	p.secrets = resolver.Secrets()
+	return p
+}
+
+// Check returns nil if programs have a directory for outputs.
+func (e *Executor) Check(context.Context) error {
+	path, err := e.outputs.path()
+	if err == nil && !e.cfg.User.same() {
+		err = os.RemoveAll(filepath.Dir(path))
+	}
+	return err
 }
 
 // withOutputs adds the outputs that the program wrote to the file output. Outputs that cannot be used fail an attempt that
@@ -152,7 +188,7 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	drained := make(chan struct{})
 	wg.Go(func() {
 		defer close(drained)
-		_, _ = io.CopyBuffer(onlyWriter{out}, req.ReportReads(r), make([]byte, 32<<10))
+		copyOutput(out, req.ReportReads(r), r)
 	})
 
 	ended := "" // how the worker ended the program; "": the program ended by itself
@@ -224,6 +260,32 @@ func drain(r *os.File, drained <-chan struct{}) {
 	late := time.AfterFunc(drainLimit, func() { _ = r.SetReadDeadline(time.Unix(1, 0)) })
 	defer late.Stop()
 	<-drained
+}
+
+// lastReads is how many times a pipe is read after drainLimit. A process that was not found may write for ever.
+const lastReads = 32
+
+// copyOutput copies the output of a program from a pipe until its end, or until drain stops it. It also copies the bytes that are
+// in the pipe by then: a busy machine may not have read them before.
+func copyOutput(out io.Writer, from io.Reader, pipe *os.File) {
+	buf := make([]byte, 32<<10)
+	_, err := io.CopyBuffer(onlyWriter{out}, from, buf)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
+		for range lastReads {
+			n, err := unix.Read(int(fd), buf) // does not block
+			if n <= 0 || err != nil {
+				return
+			}
+			_, _ = out.Write(buf[:n])
+		}
+	})
 }
 
 // onlyWriter hides all methods except Write, so that io.Copy does not use its own choice of buffers.

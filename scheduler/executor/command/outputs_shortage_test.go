@@ -41,6 +41,28 @@ func TestOutputsOfACrowdedWorker(t *testing.T) {
 	}
 }
 
+// TestAWorkerThatCannotMakeTheDirectoryOfOutputs is broken, not the job.
+func TestAWorkerThatCannotMakeTheDirectoryOfOutputs(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(place, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := New(Config{Outputs: filepath.Join(place, "outputs")}, time.Now)
+	req := executor.Request{Spec: job.Spec{Shell: "true"}, Output: os.Stderr}
+	if o := e.Execute(t.Context(), req); !o.NotBegun || !o.KindAway || e.Check(t.Context()) == nil {
+		t.Errorf("got %+v, want an attempt that has not begun", o)
+	}
+	if err := os.Remove(place); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if o := e.Execute(t.Context(), req); o.State != job.Succeeded {
+		t.Errorf("after the repair: %+v", o)
+	}
+}
+
 // TestOutputsOfAFullDisk begins attempts on a disk without room for the directory of outputs, and after it has room.
 func TestOutputsOfAFullDisk(t *testing.T) {
 	dir := t.TempDir()

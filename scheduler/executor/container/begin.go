@@ -14,35 +14,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// engineLimit is how long an attempt waits for an engine that does not answer. Then the attempt has not begun, and another worker
-// may get the run.
-const engineLimit = 30 * time.Second
-
-// absentError says that the engine did not answer for engineLimit, or could not tell.
-type absentError struct{ error }
-
-// patiently calls f until the engine answers, for at most e.patience. f may have had an effect when it fails.
-func (e *Executor) patiently(ctx context.Context, f func() error) error {
-	began := time.Now()
-	for {
-		err := f()
-		if err == nil || refused(err) || ctx.Err() != nil {
-			return err
-		}
-		if time.Since(began) > e.patience {
-			return absentError{err}
-		}
-		if err := sleep(ctx, pollPause); err != nil {
-			return err
-		}
-	}
-}
-
 // adopt finds the containers of the run on this engine. It returns the container of this attempt or of a lost attempt, if its work
 // has begun and no worker decided to end it. It removes all others. nil: there is none to adopt.
 func (e *Executor) adopt(ctx context.Context, req *executor.Request, out io.Writer) (adopted *state, err error) {
 	var found []listed
-	err = e.patiently(ctx, func() error {
+	err = persist(ctx, e.firstPatience(&req.Run), func() error {
 		found, err = e.engine.list(ctx, labelCluster+"="+e.cfg.Cluster, labelRun+"="+req.Run.Name())
 		return unsure(err)
 	})

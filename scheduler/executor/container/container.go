@@ -38,11 +38,16 @@ type Executor struct {
 	patience time.Duration // engineLimit; shorter in tests
 	ended    chan struct{} // has a value when a container has ended and may be swept
 
+	files executor.Files
+
 	mu        sync.Mutex
 	executing map[string]int // guarded by mu: the number of attempts by run, which decide about the containers of that run
 }
 
-var _ executor.Executor = (*Executor)(nil)
+var (
+	_ executor.Executor = (*Executor)(nil)
+	_ executor.Checker  = (*Executor)(nil)
+)
 
 // New returns an executor. It starts nothing, and does not need the engine yet.
 func New(cfg Config, now func() time.Time) *Executor {
@@ -67,9 +72,17 @@ func (e *Executor) count(run string, d int) int {
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
 	e.count(req.Run.Name(), 1)
 	defer e.count(req.Run.Name(), -1)
-	resolver := refs.Resolver{Policy: e.cfg.Refs}
-	body, err := e.creation(&req, &resolver)
-	out := executor.NewRedactor(req.Output, resolver.Secrets())
+	if o, ended := executor.Interrupted(ctx, &req, e.now()); ended {
+		return o
+	}
+	c, ok := executor.ReadFiles(ctx, &e.files, req.Run.Job, func() resolved { return e.resolve(&req) })
+	if !ok {
+		o, _ := executor.Interrupted(ctx, &req, e.now())
+		o.Reason += executor.FilesHang
+		return o
+	}
+	body, err := c.body, c.err
+	out := executor.NewRedactor(req.Output, c.secrets)
 	var o job.Outcome
 	if executor.NoDescriptor(err) { // for the file of a reference
 		o = executor.NotBegun(err)

@@ -37,6 +37,21 @@ type logConfig struct {
 	Config map[string]string
 }
 
+// resolved is the container of an attempt.
+type resolved struct {
+	body    *creation
+	secrets []string // the values of references
+	err     error    // why there is no container
+}
+
+// resolve returns the container of an attempt. It asks no engine.
+func (e *Executor) resolve(req *executor.Request) (r resolved) {
+	resolver := refs.Resolver{Policy: e.cfg.Refs}
+	r.body, r.err = e.creation(req, &resolver)
+	r.secrets = resolver.Secrets()
+	return r
+}
+
 // creation returns the container of an attempt, with all references resolved. The limits allow it.
 func (e *Executor) creation(req *executor.Request, resolver *refs.Resolver) (*creation, error) {
 	spec := req.Spec.Container

@@ -48,7 +48,7 @@ func (e *startError) Unwrap() error { return e.error }
 func failure(err error) job.Outcome {
 	start, asked := errors.AsType[*startError](err)
 	if absent, ok := errors.AsType[absentError](err); ok && !asked {
-		return executor.NotBegun(absent)
+		return executor.KindAway(absent.error)
 	}
 	if asked {
 		if _, pending := errors.AsType[absentError](start.error); pending { // the container may begin later

@@ -180,7 +180,7 @@ func TestAnEngineWithErrorsIsAskedWithPauses(t *testing.T) {
 // TestARemovalThatHangs lets the engine answer for ever that a removal is under way.
 func TestARemovalThatHangs(t *testing.T) {
 	f, e := newFaulty(t, nil)
-	f.kept, e.patience = true, 10*time.Millisecond
+	f.kept, e.patience = true, pollPause // longer than one call
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if _, absent := errors.AsType[absentError](e.removed(ctx, "c1")); !absent {

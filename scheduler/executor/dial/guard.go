@@ -2,9 +2,12 @@ package dial
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -23,8 +26,12 @@ type RefusedError struct {
 	Hint   string // what an operator can do; empty: nothing
 }
 
+func (e *RefusedError) text() string {
+	return fmt.Sprintf("target %s is refused: %s", e.Addr, e.Reason)
+}
+
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("target %s is refused: %s", e.Addr, e.Reason)
+	text := e.text()
 	if e.Hint != "" {
 		text += " (" + e.Hint + ")"
 	}
@@ -48,8 +55,29 @@ func New(cfg Config, own Own) *Guard {
 	return &Guard{cfg: cfg, own: own}
 }
 
-// Control refuses a connection before it is opened. It is the ControlContext of a net.Dialer, which calls it with the
-// resolved address. The error is a *RefusedError.
+// Dial dials an address with d, and refuses as Control does. If a name has addresses that are refused and others that do not
+// answer, the error is no *RefusedError: the others may answer later. A nil guard refuses nothing.
+func (g *Guard) Dial(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error) {
+	if g == nil {
+		return d.DialContext(ctx, network, address)
+	}
+	guarded, tried := *d, atomic.Bool{} // an address was accepted
+	guarded.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
+		err := g.Control(ctx, network, address, c)
+		if err == nil {
+			tried.Store(true)
+		}
+		return err
+	}
+	conn, err := guarded.DialContext(ctx, network, address)
+	if refused, ok := errors.AsType[*RefusedError](err); ok && tried.Load() {
+		err = fmt.Errorf("dial %s: the addresses that are not refused do not answer (%s)", address, refused.text())
+	}
+	return conn, err
+}
+
+// Control refuses a connection before it is opened. It is the ControlContext of a net.Dialer, which calls it with each resolved
+// address. The error is a *RefusedError.
 func (g *Guard) Control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -61,7 +89,7 @@ func (g *Guard) Control(_ context.Context, _, address string, _ syscall.RawConn)
 // Check returns a *RefusedError if the address must not be reached.
 func (g *Guard) Check(to netip.AddrPort) error {
 	refuse := func(reason, hint string) error {
-		return &RefusedError{Addr: to.Addr(), Reason: reason, Hint: hint}
+		return &RefusedError{Addr: to.Addr().Unmap(), Reason: reason, Hint: hint}
 	}
 	// An address may wrap an IPv4 address. Both forms are checked, since a server may answer at either.
 	for _, addr := range forms(to.Addr()) {

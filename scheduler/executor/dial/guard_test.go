@@ -33,7 +33,7 @@ func TestAddressesAreAcceptedOrRefused(t *testing.T) {
 		{"loopback", "127.0.0.1:80", dial.Config{Setting: "worker.http"}, "Add it to worker.http.allow"},
 		{"another loopback address", "127.8.8.8:80", dial.Config{}, "loopback"},
 		{"loopback of IPv6", "[::1]:80", dial.Config{}, "loopback"},
-		{"loopback, mapped", "[::ffff:127.0.0.1]:80", dial.Config{}, "loopback"},
+		{"loopback, mapped", "[::ffff:127.0.0.1]:80", dial.Config{}, "target 127.0.0.1 is refused: it is a loopback"},
 		{"loopback, by NAT64", "[64:ff9b::7f00:1]:80", dial.Config{}, "loopback"},
 		{"loopback, by 6to4", "[2002:7f00:1::]:80", dial.Config{}, "loopback"},
 		{"loopback, compatible", "[::127.0.0.1]:80", dial.Config{}, "loopback"},

@@ -7,21 +7,36 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
 )
 
-// discardUnsent returns r with a context of its own. When the context of r ends, bytes that were not sent yet are discarded.
-// The caller must call release after it has read the response.
+// discardUnsent returns r with a context of its own. When the context of r ends, bytes that were not sent yet are discarded. A
+// response that has arrived by then can still be read. The caller must call release after it has read the response.
 //
 // net/http by itself only closes the connection, and the kernel continues to send the bytes that it has accepted. During a
 // network partition such a request would wait in the kernel, and arrive after the request of the next attempt.
-func discardUnsent(r *http.Request) (_ *http.Request, release func()) {
-	ctx, c := r.Context(), new(connection)
+//
+// If spare is not nil, it is closed as soon as the request has its connection. arrival is how long a response may take to be read
+// after the context of r has ended.
+func discardUnsent(r *http.Request, spare executor.Prepared, arrival time.Duration) (_ *http.Request, release func()) {
+	ctx, c := r.Context(), &connection{spare: spare}
 	sending, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	read := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		if c.stopSending() {
+			select {
+			case <-read:
+			case <-time.After(arrival):
+			}
+		}
 		c.discard() // before the transport closes the connection
 		cancel(context.Cause(ctx))
+		c.close()
 	})
 	release = func() {
+		close(read)
 		if !stop() {
 			<-sending.Done()
 		}
@@ -32,6 +47,7 @@ func discardUnsent(r *http.Request) (_ *http.Request, release func()) {
 
 // connection is the connection of one request. It carries only this request at a time, since it speaks HTTP/1.1.
 type connection struct {
+	spare     executor.Prepared // nil: none
 	mu        sync.Mutex
 	conn      net.Conn // guarded by mu; nil: the request has none yet
 	discarded bool     // guarded by mu: no more bytes may be sent
@@ -39,6 +55,9 @@ type connection struct {
 
 // got receives the connection that the transport has chosen.
 func (c *connection) got(info httptrace.GotConnInfo) {
+	if c.spare != nil {
+		c.spare.Close() // no effect if this is its connection
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.conn = info.Conn
@@ -46,6 +65,15 @@ func (c *connection) got(info httptrace.GotConnInfo) {
 		c.dropOnCloseLocked()
 		_ = c.conn.Close() // without this, the transport might still write the request
 	}
+}
+
+// stopSending lets nothing more be written to the connection. It reports whether the target has everything that was written before,
+// so that a response may have arrived.
+func (c *connection) stopSending() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropOnCloseLocked() // first: a write that fails closes the connection
+	return c.conn != nil && c.conn.SetWriteDeadline(time.Unix(1, 0)) == nil && acknowledged(c.conn)
 }
 
 // discard causes the kernel to discard the unsent bytes when the connection is closed.
@@ -56,13 +84,27 @@ func (c *connection) discard() {
 	c.dropOnCloseLocked()
 }
 
+// close keeps the connection from carrying another request. The transport has closed it, unless the response was read completely.
+func (c *connection) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if plain := socket(c.conn); plain != nil {
+		_ = plain.Close()
+	}
+}
+
 // dropOnCloseLocked tells the kernel to discard unsent bytes when the connection is closed. c.mu is held.
 func (c *connection) dropOnCloseLocked() {
-	conn := c.conn
+	if plain := socket(c.conn); plain != nil {
+		_ = plain.SetLinger(0) // fails if the connection is closed already
+	}
+}
+
+// socket returns the connection below conn; nil if that is not one of TCP.
+func socket(conn net.Conn) *net.TCPConn {
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()
 	}
-	if plain, ok := conn.(*net.TCPConn); ok {
-		_ = plain.SetLinger(0) // fails if the connection is closed already
-	}
+	plain, _ := conn.(*net.TCPConn)
+	return plain
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -42,12 +41,20 @@ type Config struct {
 // Executor executes the kind http.
 type Executor struct {
 	client *http.Client
+	dial   dialer
 	agent  string
 	now    func() time.Time
 	refs   *refs.Policy
+	files  executor.Files
+	// arrival is how long a response may take to be read after the end of its attempt. While this process or its machine was
+	// suspended, the target may have answered, and the attempt may have ended. The target has then done its work.
+	arrival time.Duration
 }
 
-var _ executor.Executor = (*Executor)(nil)
+var (
+	_ executor.Executor = (*Executor)(nil)
+	_ executor.Preparer = (*Executor)(nil)
+)
 
 // New returns an executor with a connection pool of its own. Close releases it.
 func New(cfg Config, now func() time.Time) *Executor {
@@ -55,19 +62,17 @@ func New(cfg Config, now func() time.Time) *Executor {
 	if cfg.Version != "" {
 		agent += "/" + cfg.Version
 	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
-	if cfg.Reach != nil {
-		dialer.ControlContext = cfg.Reach.Control
-	}
+	dial := newDialer(cfg)
 	return &Executor{
-		agent: agent,
-		now:   now,
-		refs:  cfg.Refs,
+		dial:    dial,
+		agent:   agent,
+		now:     now,
+		refs:    cfg.Refs,
+		arrival: 100 * time.Millisecond,
 		client: &http.Client{
 			Transport: &http.Transport{ // HTTP/1.1 only: see connection
-				DialContext:            dialer.DialContext,
-				TLSClientConfig:        cfg.TLS,
-				TLSHandshakeTimeout:    10 * time.Second,
+				DialContext:            ahead("http", dial.plain),
+				DialTLSContext:         ahead("https", dial.secure),
 				MaxIdleConns:           512,
 				MaxIdleConnsPerHost:    512,
 				IdleConnTimeout:        idleTimeout,
@@ -85,9 +90,20 @@ func (e *Executor) Close() { e.client.CloseIdleConnections() }
 
 // Execute sends the request and reads the response to its end. Exit is the status.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
-	resolver := refs.Resolver{Policy: e.refs}
-	r, err := e.request(ctx, &req, &resolver)
-	out := executor.NewRedactor(req.Output, resolver.Secrets())
+	if req.Prepared != nil {
+		ctx = context.WithValue(ctx, preparedKey{}, req.Prepared)
+	}
+	if o, ended := executor.Interrupted(ctx, &req, e.now()); ended {
+		return o
+	}
+	filled, ok := e.fill(ctx, &req)
+	if !ok {
+		o, _ := executor.Interrupted(ctx, &req, e.now())
+		o.Reason += executor.FilesHang
+		return o
+	}
+	r, err := filled.request, filled.err
+	out := executor.NewRedactor(req.Output, filled.secrets)
 	var o job.Outcome
 	var final bool
 	if executor.NoDescriptor(err) { // for the file of a reference
@@ -113,7 +129,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 // exchange sends the request and judges the response. If final is true, the target has answered, and the outcome is valid even
 // if the context has ended since. The status is enough for a failure. A success needs the whole response.
 func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Writer) (o job.Outcome, final bool) {
-	r, release := discardUnsent(r)
+	r, release := discardUnsent(r, req.Prepared, e.arrival)
 	defer release()
 	resp, err := e.client.Do(r)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets the test binary act as a worker that is suspended.
+func TestMain(m *testing.M) {
+	if url := os.Getenv("ROTA_TEST_PAUSED"); url != "" {
+		executeUntilHungUp(url)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var at = time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
 

@@ -20,6 +20,40 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
+// filled is the request of an attempt.
+type filled struct {
+	request *http.Request
+	secrets []string // the values of references
+	err     error    // why there is no request
+}
+
+// fill makes the request. It returns false if ctx ends before the files of its references are read.
+func (e *Executor) fill(ctx context.Context, req *executor.Request) (filled, bool) {
+	read := func() (f filled) {
+		resolver := refs.Resolver{Policy: e.refs}
+		f.request, f.err = e.request(ctx, req, &resolver)
+		f.secrets = resolver.Secrets()
+		return f
+	}
+	if !hasReferences(req.Spec.HTTP) {
+		return read(), true
+	}
+	return executor.ReadFiles(ctx, &e.files, req.Run.Job, read)
+}
+
+// hasReferences reports whether a request has references.
+func hasReferences(spec *job.HTTP) bool {
+	if spec == nil {
+		return false
+	}
+	for _, text := range spec.Headers {
+		if refs.Has(text) {
+			return true
+		}
+	}
+	return refs.Has(spec.URL) || refs.Has(spec.Body) || refs.Has(string(spec.JSON))
+}
+
 // request makes the request that the job describes.
 func (e *Executor) request(ctx context.Context, req *executor.Request, resolver *refs.Resolver) (*http.Request, error) {
 	spec, texts := req.Spec.HTTP, newFiller(req, resolver)

@@ -12,14 +12,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/kubeapi"
 )
 
-// refusal is a definite answer that there will be no Job.
-type refusal struct {
-	text  string
-	final bool // another attempt is refused too
-}
-
-func (e *refusal) Error() string { return e.text }
-
 // create makes sure that the Job exists and runs. It tries until the API server gives a definite answer or ctx ends. It returns
 // unresolved itself if this machine has no descriptor for a reference: then nothing has begun.
 func (a *attempt) create(ctx context.Context, plain, secret map[string]string, unresolved error) error {
@@ -73,6 +65,7 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 func (a *attempt) find(ctx context.Context, found *batchJob) error {
 	*found = batchJob{}
 	err := a.api.Call(ctx, http.MethodGet, a.jobs()+"/"+a.name, nil, found)
+	a.located = a.located || err == nil || errors.Is(err, kubeapi.ErrNotFound)
 	if err == nil && found.Metadata.deleted() {
 		return fmt.Errorf("%s is being deleted", a.label())
 	}
@@ -127,63 +120,4 @@ func (a *attempt) removeEarlier(ctx context.Context) error {
 		}
 		return fmt.Errorf("Job %s of an earlier attempt has not ended", j.Metadata.Name) //nolint:staticcheck // the name of a kind
 	})
-}
-
-// persist calls do until it succeeds, the API server refuses it, or ctx ends. It does not repeat a call after ErrNotFound, and
-// returns that error unchanged.
-func (a *attempt) persist(ctx context.Context, do func(context.Context) error) error {
-	for wait := firstPoll; ; wait = min(2*wait, lastPoll) {
-		err := do(ctx)
-		if err == nil {
-			a.answered()
-			return nil
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := a.refused(err); err != nil {
-			return err
-		}
-		a.unanswered(err)
-		sleep(ctx, wait)
-	}
-}
-
-// refused returns err if it is a definite answer; nil if the request is worth another try.
-func (a *attempt) refused(err error) error {
-	var refused *refusal
-	var status *kubeapi.StatusError
-	switch {
-	case errors.As(err, &refused):
-		return err
-	case !errors.As(err, &status):
-		return nil
-	}
-	text := fmt.Sprintf("namespace %s: %s", a.namespace, status.Message)
-	switch status.Code {
-	case http.StatusNotFound:
-		return status
-	case http.StatusUnauthorized:
-		return &refusal{text: "the API server does not accept the credentials of this worker: " + status.Message}
-	case http.StatusForbidden:
-		return &refusal{text: "the API server forbids it: " + text}
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
-		return &refusal{"the API server refuses the Job: " + text, true}
-	}
-	return nil
-}
-
-// unanswered notes once that the attempt waits, and answered that it continues.
-func (a *attempt) unanswered(err error) {
-	if !a.waiting {
-		a.waiting = true
-		a.note("the attempt waits: %v", err)
-	}
-}
-
-func (a *attempt) answered() {
-	if a.waiting {
-		a.waiting = false
-		a.note("the attempt continues")
-	}
 }

@@ -33,11 +33,15 @@ type Config struct {
 
 // Executor executes the kind kubernetes.
 type Executor struct {
-	cfg Config
-	now func() time.Time
+	cfg   Config
+	now   func() time.Time
+	files executor.Files
 }
 
-var _ executor.Executor = (*Executor)(nil)
+var (
+	_ executor.Executor = (*Executor)(nil)
+	_ executor.Checker  = (*Executor)(nil)
+)
 
 // New returns an executor. It starts nothing.
 func New(cfg Config, now func() time.Time) *Executor { return &Executor{cfg: cfg, now: now} }
@@ -49,9 +53,12 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	if a.namespace == "" && len(e.cfg.Namespaces) > 0 {
 		a.namespace = e.cfg.Namespaces[0]
 	}
-	resolver := refs.Resolver{Policy: e.cfg.Refs}
-	plain, secret, err := environment(&req, &resolver)
-	out := executor.NewRedactor(req.Output, resolver.Secrets())
+	before := ctx.Err()
+	v, ok := executor.ReadFiles(ctx, &e.files, req.Run.Job, func() resolved { return e.resolve(&req) })
+	if !ok { // a Job of an earlier attempt may exist
+		v.err = context.Cause(ctx)
+	}
+	out := executor.NewRedactor(req.Output, v.secrets)
 	a.out = out
 	var o job.Outcome
 	if !slices.Contains(e.cfg.Namespaces, a.namespace) {
@@ -60,7 +67,10 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	} else if refused := beyond(req.Spec.Kubernetes, e.cfg.Allow); refused != nil {
 		o = job.Outcome{State: job.Failed, Reason: refused.Error()}
 	} else {
-		o = a.execute(ctx, plain, secret, err)
+		o = a.execute(ctx, v.plain, v.secret, v.err)
+	}
+	if !ok && before == nil {
+		o.Reason += executor.FilesHang
 	}
 	out.Flush()
 	o.At, o.Reason = e.now(), out.String(o.Reason)
@@ -73,6 +83,7 @@ type attempt struct {
 	req             *executor.Request
 	out             io.Writer
 	namespace, name string
+	located         bool            // the API server has said whether the Job exists. From then on, this attempt may have created it
 	waiting         bool            // the output says that the attempt waits for the API server
 	patience        context.Context // outlives the attempt's context. It ends when another worker may execute the run
 }
@@ -85,6 +96,9 @@ func (a *attempt) execute(ctx context.Context, plain, secret map[string]string, 
 	err := a.create(ctx, plain, secret, unresolved)
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
 		return job.Outcome{State: job.Failed, Reason: refused.Error(), Retry: !refused.final}
+	}
+	if absent, ok := errors.AsType[absentError](err); ok {
+		return executor.KindAway(fmt.Errorf("ask the API server for the Job: %w", absent.error))
 	}
 	if executor.NoDescriptor(err) { // for the file of a reference
 		return executor.NotBegun(err)

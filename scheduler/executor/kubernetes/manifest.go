@@ -28,6 +28,21 @@ const (
 	keepEnded = time.Hour
 )
 
+// resolved has the variables of a container.
+type resolved struct {
+	plain, secret map[string]string // secret: those with values of references
+	secrets       []string          // the values of references
+	err           error             // why a reference has no value
+}
+
+// resolve returns the variables of an attempt.
+func (e *Executor) resolve(req *executor.Request) (r resolved) {
+	resolver := refs.Resolver{Policy: e.cfg.Refs}
+	r.plain, r.secret, r.err = environment(req, &resolver)
+	r.secrets = resolver.Secrets()
+	return r
+}
+
 // environment returns the variables of the container, and those of them that have a value of a reference.
 func environment(req *executor.Request, resolver *refs.Resolver) (plain, secret map[string]string, err error) {
 	plain, secret = make(map[string]string), make(map[string]string)

@@ -5,5 +5,6 @@
 //
 // Marks are found on Linux only, in /proc. A process is not found if the worker may not read its environment. It is not found
 // either if it has left its group and has replaced or overwritten its environment. Examples are env -i, sudo, and servers that
-// set their title. On other systems no process is found, and only process groups are left.
+// set their title. While a process waits in mmap for a file server that is gone, nobody can read its environment: it is left out,
+// and reported if it may carry the mark. On other systems no process is found, and only process groups are left.
 package procs

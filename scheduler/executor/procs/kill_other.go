@@ -10,7 +10,7 @@ import (
 )
 
 // killMarked finds no processes, since other systems do not show their environments.
-func killMarked(map[string]bool, time.Duration) error { return nil }
+func killMarked(map[string]bool, time.Duration, bool) error { return nil }
 
 func findMarked(map[string]bool) map[string][]int { return nil }
 

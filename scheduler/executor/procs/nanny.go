@@ -24,7 +24,7 @@ func Nanny(stdin io.Reader, life string) {
 	_, _ = io.Copy(io.Discard, stdin)
 	// Two clean scans are needed: a process between fork and exec has no mark yet.
 	for clean := 0; clean < 2; {
-		if err := KillMarked(life); err == nil {
+		if err := killAll([]string{life}, true); err == nil {
 			clean++
 		} else if checkMark(life) != nil {
 			return

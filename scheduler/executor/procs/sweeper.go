@@ -8,7 +8,12 @@ import (
 // KillMarked kills every process that carries one of the marks, or whose life is one of them. It returns when a scan of all
 // processes finds none. The error names the processes that are still alive after killLimit, or says why the scan failed. It
 // never kills the calling process.
-func KillMarked(marks ...string) error {
+//
+// The error also names the processes whose environments cannot be read, because they wait in the kernel.
+func KillMarked(marks ...string) error { return killAll(marks, false) }
+
+// killAll is KillMarked. own says that the marks belong to the life of this process.
+func killAll(marks []string, own bool) error {
 	all := make(map[string]bool)
 	for _, mark := range marks {
 		if err := checkMark(mark); err != nil {
@@ -16,7 +21,7 @@ func KillMarked(marks ...string) error {
 		}
 		all[mark] = true
 	}
-	return killMarked(all, killLimit)
+	return killMarked(all, killLimit, own)
 }
 
 // killLimit is how long killed processes may take to vanish. Only a process that waits in the kernel, or that belongs to
@@ -31,12 +36,12 @@ type Sweeper struct {
 	searches rounds[map[string][]int]
 }
 
-// Kill kills like KillMarked. Its error may concern a process of another caller's attempt.
+// Kill kills the processes of a mark of this life like KillMarked. Its error may concern a process of another caller's attempt.
 func (s *Sweeper) Kill(mark string) error {
 	if err := checkMark(mark); err != nil {
 		return err
 	}
-	return s.kills.join(mark, func(marks map[string]bool) error { return killMarked(marks, killLimit) })
+	return s.kills.join(mark, func(marks map[string]bool) error { return killMarked(marks, killLimit, true) })
 }
 
 // Find returns the processes that carry the mark; none if the processes cannot be read.

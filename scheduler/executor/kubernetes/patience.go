@@ -1,0 +1,113 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/kubeapi"
+)
+
+// silentLimit is how long an attempt waits for an API server that does not say whether the Job exists, if no Job of its run can be
+// there. Then the attempt has not begun, and the worker accepts no runs of the kind kubernetes until the API server answers. The
+// run may as well wait without a place. A run whose Job may be there needs an attempt, which a request to cancel it reaches.
+const silentLimit = time.Second
+
+// refusal is a definite answer that there will be no Job.
+type refusal struct {
+	text  string
+	final bool // another attempt is refused too
+}
+
+func (e *refusal) Error() string { return e.text }
+
+// absentError says that the API server did not answer for silentLimit, or could not tell.
+type absentError struct{ error }
+
+// first reports whether no earlier attempt of the run began, so that there is no Job of it.
+func (a *attempt) first() bool {
+	return !slices.ContainsFunc(a.req.Run.Attempts, func(earlier job.Attempt) bool {
+		return earlier.State != job.Lost || !strings.Contains(earlier.Reason, job.NotBegun)
+	})
+}
+
+// Check returns nil if the API server says whether a Job exists, or refuses to say.
+func (e *Executor) Check(ctx context.Context) error {
+	a := &attempt{api: e.cfg.API}
+	if len(e.cfg.Namespaces) > 0 {
+		a.namespace = e.cfg.Namespaces[0]
+	}
+	err := a.api.Call(ctx, http.MethodGet, a.jobs()+"/rota-check", nil, nil)
+	if err != nil && a.refused(err) != nil {
+		return nil
+	}
+	return err
+}
+
+// persist calls do until it succeeds, the API server refuses it, or ctx ends. It does not repeat a call after ErrNotFound, and
+// returns that error unchanged. It returns an absentError if the API server does not answer before the Job is located.
+func (a *attempt) persist(ctx context.Context, do func(context.Context) error) error {
+	began := time.Now()
+	for wait := firstPoll; ; wait = min(2*wait, lastPoll) {
+		err := do(ctx)
+		if err == nil {
+			a.answered()
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := a.refused(err); err != nil {
+			return err
+		}
+		if !a.located && a.first() && time.Since(began) > silentLimit {
+			return absentError{err}
+		}
+		a.unanswered(err)
+		sleep(ctx, wait)
+	}
+}
+
+// refused returns err if it is a definite answer; nil if the request is worth another try.
+func (a *attempt) refused(err error) error {
+	var refused *refusal
+	var status *kubeapi.StatusError
+	switch {
+	case errors.As(err, &refused):
+		return err
+	case !errors.As(err, &status):
+		return nil
+	}
+	text := fmt.Sprintf("namespace %s: %s", a.namespace, status.Message)
+	switch status.Code {
+	case http.StatusNotFound:
+		return status
+	case http.StatusUnauthorized:
+		return &refusal{text: "the API server does not accept the credentials of this worker: " + status.Message}
+	case http.StatusForbidden:
+		return &refusal{text: "the API server forbids it: " + text}
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
+		return &refusal{"the API server refuses the Job: " + text, true}
+	}
+	return nil
+}
+
+// unanswered notes once that the attempt waits, and answered that it continues.
+func (a *attempt) unanswered(err error) {
+	if !a.waiting {
+		a.waiting = true
+		a.note("the attempt waits: %v", err)
+	}
+}
+
+func (a *attempt) answered() {
+	if a.waiting {
+		a.waiting = false
+		a.note("the attempt continues")
+	}
+}

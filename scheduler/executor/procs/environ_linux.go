@@ -1,0 +1,206 @@
+package procs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// procDir is where the kernel shows processes, and readLimit how long it may take to show the environment of one of them. Usually
+// it takes microseconds. Tests change them.
+var (
+	procDir   = "/proc"
+	readLimit = 2 * time.Second
+)
+
+// hanging has the numbers of processes whose environments are being read for longer than readLimit. While a process waits in mmap
+// for a file server that is gone, the kernel holds up each read of its environment.
+var hanging sync.Map
+
+// file returns the path of a file that describes a process.
+func file(pid int, name string) string { return filepath.Join(procDir, strconv.Itoa(pid), name) }
+
+// marksOf returns the marks of those processes that have one. It leaves out the processes whose environments cannot be read now,
+// and returns their numbers.
+func marksOf(pids []int) (marks map[int]string, hung []int) {
+	marks = make(map[int]string)
+	pids = slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
+		_, hangs := hanging.Load(pid)
+		if hangs {
+			hung = append(hung, pid)
+		}
+		return hangs
+	})
+	for len(pids) > 0 {
+		r := &reading{pids: pids, marks: make([]string, len(pids)), done: make(chan struct{})}
+		go r.run() // await waits for it, except for a read that hangs
+		n := r.await()
+		for i, mark := range r.marks[:n] {
+			if mark != "" {
+				marks[pids[i]] = mark
+			}
+		}
+		if n < len(pids) {
+			hung = append(hung, pids[n])
+			n++
+		}
+		pids = pids[n:]
+	}
+	return marks, hung
+}
+
+// reading reads the marks of processes, one after the other.
+type reading struct {
+	pids  []int
+	marks []string     // those before at are valid
+	at    atomic.Int64 // the index of the process that is being read; abandoned
+	done  chan struct{}
+}
+
+// abandoned is the index of a reading that nobody waits for.
+const abandoned = -1
+
+// run reads the marks. It returns early if a read has taken too long.
+func (r *reading) run() {
+	defer close(r.done)
+	var s scanner
+	for i, pid := range r.pids {
+		r.marks[i] = s.mark(pid)
+		if !r.at.CompareAndSwap(int64(i), int64(i+1)) {
+			hanging.Delete(pid)
+			return
+		}
+	}
+}
+
+// await waits for the marks, and returns how many are valid. If a read takes too long, await abandons the rest.
+func (r *reading) await() int {
+	tick := time.NewTicker(readLimit)
+	defer tick.Stop()
+	for last := int64(abandoned); ; {
+		select {
+		case <-r.done:
+			return len(r.pids)
+		case <-tick.C:
+		}
+		at := r.at.Load()
+		if at == last && at < int64(len(r.pids)) {
+			hanging.Store(r.pids[at], true)
+			if r.at.CompareAndSwap(at, abandoned) {
+				return int(at)
+			}
+			hanging.Delete(r.pids[at])
+		}
+		last = at
+	}
+}
+
+// unreadable returns an error that names the processes whose environments cannot be read; nil if there are none. If own is true,
+// the marks belong to the life of this process, and no older process can have one of them.
+func unreadable(hung []int, own bool) error {
+	if own {
+		start := began(os.Getpid())
+		hung = slices.DeleteFunc(hung, func(pid int) bool {
+			at := began(pid)
+			return at > 0 && at < start
+		})
+	}
+	if len(hung) == 0 {
+		return nil
+	}
+	return fmt.Errorf("find marked processes: processes %v wait in the kernel, so their environments cannot be read", hung)
+}
+
+// began returns when a process began, in ticks of the kernel's clock; 0 if that is unknown.
+func began(pid int) uint64 {
+	f := status(pid)
+	if len(f) < 20 {
+		return 0
+	}
+	at, _ := strconv.ParseUint(string(f[19]), 10, 64)
+	return at
+}
+
+// status returns the fields of a process's stat file from its state on; nil if it has ended. The fields before are its number and
+// its name, which may contain anything.
+func status(pid int) [][]byte {
+	stat, err := os.ReadFile(file(pid, "stat"))
+	if err != nil {
+		return nil
+	}
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+}
+
+// scanner reads the environments of processes. It uses its buffer again.
+type scanner struct{ buf []byte }
+
+// maxEnviron is how many bytes of a process's environment are read.
+const maxEnviron = 4 << 20
+
+// mark returns the mark of a process; "" if it has none, has ended, or cannot be read. It waits for a process that is replacing its
+// program, which has no environment for a moment.
+func (s *scanner) mark(pid int) string {
+	for range 100 {
+		mark, empty := s.read(pid)
+		if !empty || !replacing(status(pid)) {
+			return mark
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return ""
+}
+
+// replacing reports whether the process with this status has memory, but no environment yet. Kernel threads have no memory. A
+// process with an empty environment has a place for it.
+func replacing(status [][]byte) bool {
+	const vsize, envEnd = 20, 48
+	return len(status) > envEnd && string(status[vsize]) != "0" && string(status[envEnd]) == "0" && status[0][0] != 'Z'
+}
+
+// read is mark without the wait. empty is true if the environment could be read and has nothing.
+func (s *scanner) read(pid int) (mark string, empty bool) {
+	f, err := os.Open(file(pid, "environ"))
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	if s.buf == nil {
+		s.buf = make([]byte, 64<<10)
+	}
+	n := 0
+	for {
+		m, err := f.Read(s.buf[n:])
+		n += m
+		if errors.Is(err, io.EOF) || n >= maxEnviron {
+			break
+		}
+		if err != nil {
+			return "", false
+		}
+		if n == len(s.buf) {
+			s.buf = append(s.buf, make([]byte, len(s.buf))...)
+		}
+	}
+	env := s.buf[:n]
+	key := []byte(Env + "=")
+	for i := 0; i < len(env); {
+		at := bytes.Index(env[i:], key)
+		if at < 0 {
+			return "", false
+		}
+		if at += i; at == 0 || env[at-1] == 0 {
+			value, _, _ := bytes.Cut(env[at+len(key):], []byte{0})
+			return string(value), false
+		}
+		i = at + len(key)
+	}
+	return "", n == 0
+}
