@@ -37,9 +37,6 @@ func NewBook(at int64, find Find) *Book {
 	}
 }
 
-// slack is the largest difference between the clocks that set the end of a run and the time of a definition.
-const slack = 2 * time.Second
-
 // Open adds the records that the store had of a job when the term started: its NotifyState (nil: there is none), its runs and its
 // events. It ignores records that are newer than the revision of NewBook, because Apply brings them.
 func (b *Book) Open(j *job.Job, record *job.NotifyState, runs []*job.Run, events []*job.Event) {
@@ -71,7 +68,8 @@ func (b *Book) Open(j *job.Job, record *job.NotifyState, runs []*job.Run, events
 		return !slices.ContainsFunc(runs, func(r *job.Run) bool { return r.ID == id && !ended(r) })
 	})
 	maps.DeleteFunc(p.late, func(id string, _ bool) bool { // a late run that waits is not among runs, and a step may have none yet
-		return slices.ContainsFunc(runs, func(r *job.Run) bool { return r.ID == id && ended(r) })
+		return slices.ContainsFunc(runs, func(r *job.Run) bool { return r.ID == id && ended(r) }) ||
+			slices.ContainsFunc(events, func(e *job.Event) bool { return skips(e, id) })
 	})
 	b.closeIdle(p)
 }
@@ -186,6 +184,7 @@ func (b *Book) add(p *page, c job.Change) {
 		at = n.at()
 	case n.Event != nil:
 		at = n.Event.At
+		maps.DeleteFunc(p.late, func(id string, _ bool) bool { return skips(n.Event, id) })
 		switch {
 		case n.Event.Kind == job.EventLate:
 			n.Occasions = []job.Occasion{job.OnLate}

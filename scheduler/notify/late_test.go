@@ -159,3 +159,26 @@ func TestALateSlotThatNobodyHeardOfIsReported(t *testing.T) {
 		t.Error("the late end is not reported")
 	}
 }
+
+// TestALateSlotThatIsSkippedIsForgotten covers a slot that waited without a record, and whose job then skipped it. It will have no run.
+func TestALateSlotThatIsSkippedIsForgotten(t *testing.T) {
+	j := definedWith(job.Notifier{URL: "ntfy://x/y", When: []job.Occasion{job.OnLate}})
+	j.Spec.FinishBy = "1h"
+	late := lateSlot(1, 10)
+	skip := &job.Event{ID: "skip", Kind: job.EventSkipped, Job: "a", At: late.At, Reason: "missed: x", From: epoch, To: epoch, Count: 1, Rev: 11}
+	b, next := book(6, j), book(20, j)
+	b.Apply(event(late))
+	b.Done(b.Take()[0].Receipt, "ops")
+	b.Apply(event(skip))
+	b.Apply(change(scheduled("1", job.Succeeded, 12, time.Minute)))
+	b.Take()
+	record := b.Records(later)[0]
+	b.Recorded(record, 13, nil)
+	next.Open(j, &record, nil, []*job.Event{late, skip})
+	if n := b.Pages(); n != 0 {
+		t.Errorf("the leader has %d pages, want none", n)
+	}
+	if n := next.Pages(); n != 0 {
+		t.Errorf("the next leader has %d pages, want none", n)
+	}
+}

@@ -71,6 +71,9 @@ func (p *page) evaluate(n *Notice) {
 	}
 }
 
+// slack is the largest difference between the clocks that set the end of a run and the time of a definition.
+const slack = 2 * time.Second
+
 // isLate is the function isLate for the job of the page.
 func (p *page) isLate(r *job.Run) bool { return isLate(p.job, r) }
 
@@ -98,6 +101,12 @@ func (p *page) setLate(e *job.Event) {
 		p.late = make(map[string]bool, 1)
 	}
 	p.late[job.SlotID(e.From)] = true
+}
+
+// skips reports whether the slot of the run id is among the slots that the event e skips. Then it will have no run.
+func skips(e *job.Event, id string) bool {
+	slot, err := time.Parse(time.RFC3339Nano, id)
+	return e.Kind == job.EventSkipped && err == nil && !slot.Before(e.From) && !slot.After(e.To)
 }
 
 // isStuck reports whether an attempt of the run goes on after its timeout.

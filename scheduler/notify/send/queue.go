@@ -2,6 +2,7 @@ package send
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ type queue struct {
 	sent     []time.Time          // when messages of the last minute were sent
 	failing  job.Undelivered      // zero if the last sending succeeded
 	failures int                  // sendings in a row that failed
+	pause    time.Duration        // the pause after the last sending; 0: it succeeded or was given up. Used only by run
 }
 
 // window is the period to which the limit PerMinute applies.
@@ -57,6 +59,7 @@ type batch struct {
 	items   []Item
 	summary *notify.Message // nil: the message is that of the only item
 	counted []func()        // the Done functions of notices that are counted but not in items
+	began   time.Time       // when it was first sent
 }
 
 // take removes the next batch from the queue, or returns how long to wait for it. If it returns a nil batch and no wait, the
@@ -73,7 +76,7 @@ func (q *queue) take(now time.Time) (b *batch, wait time.Duration) {
 	case budget <= 0:
 		return nil, q.sent[0].Add(window).Sub(now)
 	case !q.queues.cfg.Summaries, len(q.counted) == 0 && (budget > 1 || n == 1):
-		b = &batch{items: q.waiting[:1:1]}
+		b = &batch{items: q.waiting[:1:1], began: q.waiting[0].began}
 		q.waiting = q.waiting[1:]
 		return b, 0
 	}
@@ -98,15 +101,19 @@ func (q *queue) takeDropped() []func() {
 	return list
 }
 
-// deliver sends b until it arrives or the time Config.GiveUp has passed. It returns false if ctx has ended.
+// deliver sends b until it arrives, the time Config.GiveUp has passed, or it is postponed. It returns false if ctx has ended.
 func (q *queue) deliver(ctx context.Context, b *batch) bool {
-	qs, pause := q.queues, q.queues.cfg.MinPause
-	for began := time.Now(); ; {
+	qs := q.queues
+	if b.began.IsZero() {
+		b.began = time.Now()
+	}
+	for {
 		err := q.send(ctx, b)
 		switch {
 		case ctx.Err() != nil:
 			return false
 		case err == nil:
+			q.pause = 0
 			q.recordSent()
 			if b.summary != nil {
 				qs.count(q.to.name, Summed, b.size())
@@ -115,21 +122,38 @@ func (q *queue) deliver(ctx context.Context, b *batch) bool {
 			}
 			b.done()
 			return true
-		case time.Since(began) >= qs.cfg.GiveUp:
+		case time.Since(b.began) >= qs.cfg.GiveUp:
+			q.pause = 0
 			q.failed(time.Now(), err, true)
 			qs.log.Error("notification was given up", "notifier", q.to.name, "err", err, "notices", b.size(), "first", b.items[0].Line)
 			qs.count(q.to.name, Failed, b.size())
 			b.done()
 			return true
 		}
+		q.pause = min(max(2*q.pause, qs.cfg.MinPause), qs.cfg.MaxPause)
 		q.failed(time.Now(), err, false)
-		qs.log.Warn("notification was not sent and will be repeated", "notifier", q.to.name, "err", err, "pause", pause)
+		qs.log.Warn("notification was not sent and will be repeated", "notifier", q.to.name, "err", err, "pause", q.pause.String())
 		qs.count(q.to.name, Repeated, 1)
-		if !sleep(ctx, pause) {
+		if !sleep(ctx, q.pause) {
 			return false
 		}
-		pause = min(2*pause, qs.cfg.MaxPause)
+		if q.postpone(b, err) {
+			return true
+		}
 	}
+}
+
+// postpone puts a message that its target refuses behind those that wait, so that it does not hold them up.
+func (q *queue) postpone(b *batch, err error) bool {
+	q.queues.mu.Lock()
+	defer q.queues.mu.Unlock()
+	if _, refused := errors.AsType[*Refusal](err); !refused || b.summary != nil || len(q.waiting) == 0 {
+		return false
+	}
+	it := b.items[0]
+	it.began = b.began
+	q.waiting = append(q.waiting, it)
+	return true
 }
 
 // send sends b once.

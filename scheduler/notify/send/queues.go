@@ -11,10 +11,16 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/notify"
 )
 
-// Sender delivers one message to a URL. It returns at the latest when ctx ends. Its errors contain no secrets.
+// Sender delivers one message to a URL. It returns at the latest when ctx ends. Its errors contain no secrets. A *Refusal concerns
+// this message.
 type Sender interface {
 	Send(ctx context.Context, url string, m notify.Message) error
 }
+
+// Refusal says that the target refuses a message, and may accept others. An example is a template that makes no JSON of one reason.
+type Refusal struct{ Text string }
+
+func (e *Refusal) Error() string { return e.Text }
 
 // Observer counts the outcomes of notices. Several goroutines call its method.
 type Observer interface {
@@ -65,6 +71,8 @@ type Item struct {
 	Line     string                                   // its line in a summary
 	Message  func(ctx context.Context) notify.Message // returns its text outside a summary; called for each sending
 	Done     func()                                   // called once, from any goroutine, when the notice was sent or given up
+
+	began time.Time // when it was first sent; zero: it was not
 }
 
 // Queues holds the queues of all notifiers for one term.

@@ -30,7 +30,7 @@ type Services struct {
 	calls sync.WaitGroup
 
 	mu   sync.Mutex
-	busy map[string]bool // guarded by mu: URLs with a call under way
+	busy map[string]chan struct{} // guarded by mu: for each URL with a call under way, a channel that is closed when it returns
 }
 
 var _ Sender = (*Services)(nil)
@@ -46,7 +46,7 @@ type ServicesConfig struct {
 
 // NewServices returns a sender for all services.
 func NewServices(cfg ServicesConfig) *Services {
-	return &Services{cfg: cfg, slots: make(chan struct{}, maxCalls), busy: make(map[string]bool)}
+	return &Services{cfg: cfg, slots: make(chan struct{}, maxCalls), busy: make(map[string]chan struct{})}
 }
 
 // closeTimeout bounds the wait for abandoned calls. Most services of shoutrrr return within this time.
@@ -85,10 +85,14 @@ func (s *Services) Send(ctx context.Context, ref string, m notify.Message) error
 	} else {
 		err = errors.New("url has no known scheme")
 	}
-	if err != nil {
-		return errors.New(oneLine(hide.String(err.Error())))
+	if err == nil {
+		return nil
 	}
-	return nil
+	text := oneLine(hide.String(err.Error()))
+	if _, refused := errors.AsType[*Refusal](err); refused {
+		return &Refusal{text}
+	}
+	return errors.New(text)
 }
 
 // deliver sends m to the URL full, unless the guard refuses its host.
@@ -120,9 +124,10 @@ func (s *Services) resolve(ctx context.Context, ref string) (full string, secret
 	return expanded, values.Secrets(), nil
 }
 
-// call runs f, and abandons it if ctx ends before f returns. It returns an error if another call for this URL is under way.
+// call runs f, and abandons it if ctx ends before f returns. If another call for this URL is under way, it waits for that one, and
+// returns an error after turnPatience.
 func (s *Services) call(ctx context.Context, url string, f func() error) error {
-	if err := s.acquire(url); err != nil {
+	if err := s.acquire(ctx, url); err != nil {
 		return err
 	}
 	result := make(chan error, 1)
@@ -139,24 +144,49 @@ func (s *Services) call(ctx context.Context, url string, f func() error) error {
 	}
 }
 
-func (s *Services) acquire(url string) error {
+// turnPatience is how long a call waits for another one for the same URL. Two notifiers of one URL often send at the same time.
+const turnPatience = 2 * time.Second
+
+// acquire begins a call for a URL.
+func (s *Services) acquire(ctx context.Context, url string) error {
+	patience := time.NewTimer(turnPatience)
+	defer patience.Stop()
+	for {
+		other, err := s.tryAcquire(url)
+		if other == nil {
+			return err
+		}
+		select {
+		case <-other:
+		case <-patience.C:
+			return errors.New("the last sending has not returned")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// tryAcquire begins a call for a URL, unless another one is under way. Then it returns a channel that is closed when that one
+// returns.
+func (s *Services) tryAcquire(url string) (other <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy[url] {
-		return errors.New("the last sending has not returned")
+	if other := s.busy[url]; other != nil {
+		return other, nil
 	}
 	select {
 	case s.slots <- struct{}{}:
 	default:
-		return fmt.Errorf("%d sendings have not returned", maxCalls)
+		return nil, fmt.Errorf("%d sendings have not returned", maxCalls)
 	}
-	s.busy[url] = true
-	return nil
+	s.busy[url] = make(chan struct{})
+	return nil, nil
 }
 
 func (s *Services) release(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	close(s.busy[url])
 	delete(s.busy, url)
 	<-s.slots
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,15 +76,19 @@ func filled(m notify.Message, given string) (body io.Reader, contentType string)
 	return strings.NewReader(text), "text/plain; charset=utf-8"
 }
 
+// refusals are the statuses with which a target refuses one message.
+var refusals = []int{
+	http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
+}
+
 // do makes a request within the guard, without following redirects. An answer other than 2xx is an error.
 func do(req *http.Request, reach *dial.Guard) error {
-	dialer := net.Dialer{Timeout: 10 * time.Second}
-	if reach != nil {
-		dialer.ControlContext = reach.Control
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return reach.Dial(ctx, &net.Dialer{Timeout: 10 * time.Second}, network, addr)
 	}
 	client := http.Client{
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, DisableKeepAlives: true,
+			Proxy: http.ProxyFromEnvironment, DialContext: dial, DisableKeepAlives: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -96,6 +101,9 @@ func do(req *http.Request, reach *dial.Guard) error {
 		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // lets the server finish its answer
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		if text := "answer is " + resp.Status; slices.Contains(refusals, resp.StatusCode) {
+			return &Refusal{text}
+		}
 		return fmt.Errorf("answer is %s", resp.Status)
 	}
 	return nil
