@@ -10,12 +10,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // Authenticator authenticates the callers of requests.
 type Authenticator interface {
 	// Authenticate returns the caller of a request. A request without a token or certificate has the anonymous caller. If the
-	// token or certificate is invalid, it returns an error, which may be logged and must not be sent to the client.
+	// token or certificate is invalid, it returns an error, which may be logged and must not be sent to the client. The error is
+	// ErrUnavailable or auth.ErrStale if a session cannot be checked at present.
 	Authenticate(r *http.Request) (auth.Caller, error)
 }
 
@@ -25,6 +27,14 @@ type provenKey struct{}
 func proven(ctx context.Context) auth.Caller {
 	c, _ := ctx.Value(provenKey{}).(auth.Caller)
 	return c
+}
+
+type uncheckedKey struct{}
+
+// unchecked reports whether the caller of a request is anonymous only because its session cannot be checked at present.
+func unchecked(ctx context.Context) bool {
+	is, _ := ctx.Value(uncheckedKey{}).(bool)
+	return is
 }
 
 type proofKey struct{}
@@ -46,14 +56,18 @@ var everybody = auth.Caller{Grants: auth.Everything()}
 // because a stranger can send any number of requests.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := everybody
+		c, unchecked := everybody, false
 		if user, ok := bySocket(r); ok && s.cfg.Auth != nil {
 			c = user
 		} else if s.cfg.Auth != nil {
 			var err error
 			if c, err = s.cfg.Auth.Authenticate(r); err != nil {
 				s.logRefusal(r, "request with a wrong proof of identity", err)
+				if errors.Is(err, auth.ErrOutdated) {
+					w.Header().Set("Connection", "close") // the next connection may have a renewed certificate
+				}
 				c = auth.Caller{} // anonymous
+				unchecked = errors.Is(err, ErrUnavailable) || errors.Is(err, auth.ErrStale)
 			}
 			if c.Anonymous() && s.needsProof(r) {
 				s.refuseStranger(w, r)
@@ -64,6 +78,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		ctx = context.WithValue(ctx, originKey{}, originOf(r))
 		ctx = context.WithValue(ctx, nodeKey{}, r.Header.Get(NodeHeader))
 		ctx = context.WithValue(ctx, provenKey{}, c)
+		ctx = context.WithValue(ctx, uncheckedKey{}, unchecked)
 		ctx = context.WithValue(ctx, proofKey{}, func() string { return s.proofOf(r, c) })
 		if !c.Anonymous() {
 			ctx = context.WithValue(ctx, callerKey{}, byOf(r, c))
@@ -136,9 +151,10 @@ func (s *Server) decide(ctx context.Context, right auth.Right, name string) (sta
 	return s.decideOn(ctx, right, s.object(name))
 }
 
-// object returns a job with its labels, as scopes of roles have them. An empty name stands for the whole cluster.
+// object returns a job with its labels, as scopes of roles have them. An empty name stands for the whole cluster. Runs of commands
+// without a job belong to the whole cluster too.
 func (s *Server) object(name string) auth.Object {
-	on := auth.Object{Job: name}
+	on := auth.Object{Job: name, Whole: name == job.AdHoc}
 	if name != "" && s.back.Labels != nil {
 		on.Labels = s.back.Labels(name)
 	}

@@ -21,6 +21,10 @@ const (
 	// clientStreams and clientPages are how many of these one client may have, so that others find a place.
 	clientStreams = maxStreams / 4
 	clientPages   = maxPages / 2
+	// maxBodies is how many large bodies one process takes at the same time from callers that prove no identity, and clientBodies is
+	// how many of these come from one address. Each stays in memory, for RequestTimeout if its client is slow.
+	maxBodies    = 256
+	clientBodies = maxBodies / 4
 )
 
 // places limits the answers of one kind that are sent at the same time.
@@ -59,29 +63,37 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		client := clientOf(r)
-		if proven(r.Context()).Peer() {
-			client = "" // it asks for many clients
+		if leave, ok := s.occupy(w, r, p); ok {
+			defer leave()
+			next.ServeHTTP(w, r)
 		}
-		if !p.enter(client) {
-			s.tooMany(w, http.StatusTooManyRequests,
-				fmt.Sprintf("this client has %d %s from this replica already: close some, or ask another replica", p.client, p.what))
-			return
-		}
-		defer p.leave(client)
-		if !p.take(r) {
-			s.tooMany(w, http.StatusServiceUnavailable,
-				fmt.Sprintf("this replica answers %d %s already: try again, or ask another replica", cap(p.free), p.what))
-			return
-		}
-		defer func() { <-p.free }()
-		next.ServeHTTP(w, r)
 	})
 }
 
+// occupy takes a place for a request, until leave. ok is false if there is none; then the request has its answer.
+func (s *Server) occupy(w http.ResponseWriter, r *http.Request, p *places) (leave func(), ok bool) {
+	client := clientOf(r)
+	if proven(r.Context()).Peer() {
+		client = "" // it asks for many clients
+	}
+	if !p.enter(client) {
+		s.tooMany(w, r, http.StatusTooManyRequests,
+			fmt.Sprintf("this client has %d %s at this replica already: close some, or ask another replica", p.client, p.what))
+		return nil, false
+	}
+	if !p.take(r) {
+		p.leave(client)
+		s.tooMany(w, r, http.StatusServiceUnavailable,
+			fmt.Sprintf("this replica has %d %s already: try again, or ask another replica", cap(p.free), p.what))
+		return nil, false
+	}
+	return func() { <-p.free; p.leave(client) }, true
+}
+
 // tooMany refuses a request beyond a bound.
-func (s *Server) tooMany(w http.ResponseWriter, status int, detail string) {
+func (s *Server) tooMany(w http.ResponseWriter, r *http.Request, status int, detail string) {
 	s.refused(RefusedBusy)
+	s.leaveBody(w, r)
 	w.Header().Set("Retry-After", retryAfter)
 	writeProblem(w, status, detail)
 }

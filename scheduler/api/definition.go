@@ -120,8 +120,11 @@ func put[V view[V]](ctx context.Context, s *Server, d definition, in *putDefinit
 
 // notWritten returns the answer to a write that failed with err. It returns nil if err is nil.
 func (s *Server) notWritten(ctx context.Context, kind, name string, pre Precondition, err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case pre.Absent && errors.Is(err, job.ErrConflict):
+		return huma.Error412PreconditionFailed(fmt.Sprintf("%s %s exists already: leave out If-None-Match to replace it", kind, name))
 	}
 	return problem(s.notFound(ctx, kind, name, err), !pre.Any())
 }

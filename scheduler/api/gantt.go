@@ -52,6 +52,7 @@ type GanttRun struct {
 	State    job.State `json:"state"`
 	Slot     time.Time `json:"slot"`
 	Started  time.Time `json:"started,omitzero"`
+	Waits    time.Time `json:"waits,omitzero" doc:"Since when, or until when, a run waits that has not started"`
 	Finished time.Time `json:"finished,omitzero"`
 	Late     bool      `json:"late,omitempty"`
 	Reason   string    `json:"reason,omitempty"`

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 			p := recover()
 			if s.log.IsDebug() { // the arguments of a line cost more than a refusal
 				s.log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
-					"took", s.now().Sub(began), "remote", r.RemoteAddr)
+					"took", s.now().Sub(began).String(), "remote", r.RemoteAddr)
 			}
 			switch {
 			case p == nil:
@@ -88,7 +89,8 @@ func (s *Server) sameSite(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := crossOrigin.Check(r); err != nil {
 			s.refused(RefusedOrigin)
-			writeProblem(w, http.StatusForbidden, fmt.Sprintf("a page of %s may not change anything here", r.Header.Get("Origin")))
+			site := cmp.Or(r.Header.Get("Origin"), "another site")
+			writeProblem(w, http.StatusForbidden, fmt.Sprintf("a page of %s may not change anything here", site))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -111,13 +113,20 @@ func (s *Server) leaveBody(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// takeBody reads the body of a request before the handler runs. It limits the size and the time of the read. Then it removes the
-// read deadline, because the deadline would cancel a slow handler.
+// takeBody reads the body of a request before the handler runs. It limits the size and the time of the read, and the
+// number of large bodies of strangers. Then it removes the read deadline, because the deadline would cancel a slow handler.
 func (s *Server) takeBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
 			return
+		}
+		if proven(r.Context()).Anonymous() && (r.ContentLength < 0 || r.ContentLength > smallBody) {
+			leave, ok := s.occupy(w, r, s.bodies)
+			if !ok {
+				return
+			}
+			defer leave()
 		}
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(time.Now().Add(s.cfg.RequestTimeout))

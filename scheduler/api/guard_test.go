@@ -37,6 +37,9 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 			if a.status != tc.status {
 				t.Errorf("got %d %s, want %d", a.status, a.text, tc.status)
 			}
+			if strings.Contains(a.text, "page of  may") {
+				t.Errorf("the answer does not say which page is refused: %s", a.text)
+			}
 			if a.header.Get("Access-Control-Allow-Origin") != "" {
 				t.Error("the answer allows other origins to read it")
 			}

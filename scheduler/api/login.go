@@ -65,6 +65,12 @@ func (s *Server) signedIn(page http.Handler) http.Handler {
 		switch {
 		case s.cfg.Observe || !proven(r.Context()).Anonymous() || proven(r.Context()).May(auth.Read, auth.Object{}):
 			page.ServeHTTP(w, r)
+		case unchecked(r.Context()):
+			v := loginView{Next: localPath(r.URL.RequestURI()), Problem: notChecked}
+			if r.Method == http.MethodPost {
+				v = loginView{Next: "/", Form: true, Problem: notChecked + " Nothing was changed. The reload sends your form again."}
+			}
+			s.showLogin(w, http.StatusServiceUnavailable, v)
 		case r.Method == http.MethodGet || r.Method == http.MethodHead:
 			w.Header().Set("Cache-Control", "no-store")
 			http.Redirect(w, r, loginPath+"?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
@@ -81,6 +87,10 @@ func (s *Server) signedIn(page http.Handler) http.Handler {
 const sendAgain = "Your session has ended, and nothing was changed. Sign in: this opens another tab. " +
 	"Then come back, and reload this tab: the browser sends your form again."
 
+// notChecked says what a person can do whose session may be valid.
+const notChecked = "This replica cannot check your session, because the store does not answer. " +
+	"Reload this page, or ask another replica."
+
 // login shows the form, or signs the browser in by a code.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	next, code := localPath(r.FormValue("next")), r.FormValue("code")
@@ -91,7 +101,10 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, next, http.StatusSeeOther)
 	case code == "":
 		v := loginView{Next: next}
-		if SessionOf(r) != "" {
+		switch {
+		case unchecked(r.Context()):
+			v.Problem = notChecked
+		case SessionOf(r) != "":
 			v.Problem = "Your session has ended. Sign in again."
 		}
 		s.showLogin(w, http.StatusOK, v)
@@ -122,10 +135,18 @@ func (s *Server) loginByToken(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c, err := s.cfg.Sessions.ByToken(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
-	var key auth.Key
-	if err == nil {
-		key, err = s.cfg.Sessions.SignIn(r.Context(), c)
+	switch {
+	case errors.Is(err, auth.ErrProvider):
+		s.refuseOpenID(w, r, next, err)
+		return
+	case errors.Is(err, auth.ErrStale):
+		s.begin(w, r, next, "", err)
+		return
+	case err != nil:
+		s.refuseLogin(w, r, next, "This token is not valid.", err)
+		return
 	}
+	key, err := s.cfg.Sessions.SignIn(r.Context(), c)
 	s.begin(w, r, next, key, err)
 }
 
@@ -136,34 +157,25 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, next string, key 
 	case err == nil:
 		setSession(w, r, key)
 		http.Redirect(w, r, next, http.StatusSeeOther)
-	case isWrongProof(err):
-		s.logRefusal(r, "login refused", err)
-		problem := "This token is not valid."
-		if errors.Is(err, auth.ErrCode) {
-			problem = "This link was used before, or it has expired. Run `rota open` for a new one."
-		}
-		s.showLogin(w, http.StatusUnauthorized, loginView{Next: next, Problem: problem})
+	case errors.Is(err, auth.ErrCode):
+		s.refuseLogin(w, r, next, "This link was used before, or it has expired. Run `rota open` for a new one.", err)
 	default:
-		s.log.Warn("login failed", "err", err, "remote", r.RemoteAddr)
+		s.logWithin(r, "login failed", err)
 		s.showLogin(w, http.StatusServiceUnavailable, loginView{Next: next, Problem: "The store does not answer. Try again."})
 	}
 }
 
-// isWrongProof reports whether an error means that a token or a code is not valid, and not that it could not be checked.
-func isWrongProof(err error) bool {
-	for _, wrong := range []error{auth.ErrToken, auth.ErrUnknown, auth.ErrExpired, auth.ErrCode} {
-		if errors.Is(err, wrong) {
-			return true
-		}
-	}
-	return false
+// refuseLogin shows why a token or a code is not valid.
+func (s *Server) refuseLogin(w http.ResponseWriter, r *http.Request, next, problem string, err error) {
+	s.logRefusal(r, "login refused", err)
+	s.showLogin(w, http.StatusUnauthorized, loginView{Next: next, Problem: problem})
 }
 
 // logout ends the session of the browser.
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	if key := SessionOf(r); key != "" && s.cfg.Sessions != nil {
 		if err := s.cfg.Sessions.SignOut(r.Context(), key); err != nil {
-			s.log.Warn("logout failed", "err", err, "remote", r.RemoteAddr)
+			s.logWithin(r, "logout failed", err)
 			writeProblem(w, http.StatusServiceUnavailable, "the session was not ended: the store does not answer")
 			return
 		}
@@ -195,7 +207,8 @@ func (s *Server) showLogin(w http.ResponseWriter, status int, v loginView) {
 func localPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") ||
-		strings.ContainsAny(text, "\\\r\n") || u.Path == loginPath || u.Path == openIDPath || u.Path == callbackPath {
+		strings.ContainsAny(text, "\\\r\n") || u.Path == loginPath || u.Path == logoutPath || u.Path == openIDPath ||
+		u.Path == callbackPath {
 		return "/"
 	}
 	return u.RequestURI()

@@ -181,7 +181,7 @@ func TestLoginLeadsToPagesOfThisServerAlone(t *testing.T) {
 	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth, c.Sessions = d, d })
 	for next, want := range map[string]string{
 		"": "/", "/jobs/a?n=1": "/jobs/a?n=1", "//evil.example/": "/", "https://evil.example/": "/", "/\\evil.example": "/",
-		"javascript:alert(1)": "/", "jobs": "/", "/login?next=/login": "/", "/a\r\nSet-Cookie: x=y": "/",
+		"javascript:alert(1)": "/", "jobs": "/", "/login?next=/login": "/", "/logout": "/", "/a\r\nSet-Cookie: x=y": "/",
 	} {
 		res := browse(t, "POST", srv.URL+"/login", url.Values{"token": {token}, "next": {next}})
 		if got := res.Header.Get("Location"); got != want {

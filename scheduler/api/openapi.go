@@ -36,6 +36,7 @@ func newDocument(mux *http.ServeMux, version string, schemas map[string]json.Raw
 	}
 
 	format := huma.DefaultJSONFormat
+	format.Unmarshal = unmarshal
 	return humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",

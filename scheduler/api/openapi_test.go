@@ -55,6 +55,11 @@ func TestOpenAPI(t *testing.T) {
 		"post /v1/runs/{job}/{slot}/approve", "post /v1/runs/{job}/{slot}/reject",
 		"get /v1/limits", "put /v1/limits/{limit}", "delete /v1/limits/{limit}", "get /v1/runs/{job}/{slot}/logs", "get /v1/workers", "get /v1/audit", "get /v1/tokens", "post /v1/tokens", "post /v1/tokens/{token}/rotate", "delete /v1/tokens/{token}", "get /v1/overview", "get /v1/find/jobs", "get /v1/calendars", "get /v1/gantt", "get /v1/load", "get /v1/live", "get /v1/events", "get /v1/timeline", "get /v1/incident", "post /v1/accept-restored-store", "post /v1/import", "post /v1/verify", "post /v1/doctor", "post /v1/login-codes", "get /v1/login", "post /v1/hooks/{hook}",
 	}
+	for _, path := range []string{"/v1/jobs/{job}/workflow", "/v1/jobs/{job}/workflow/runs"} {
+		if doc.Paths[path]["get"].Responses["409"] == nil {
+			t.Errorf("GET %s: the answer for an unreadable job, 409, is missing", path)
+		}
+	}
 	n := 0
 	for _, methods := range doc.Paths {
 		n += len(methods)

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -41,25 +42,35 @@ const (
 	callbackPath = "/login/callback"
 )
 
-// The cookies of a sign-in that has begun, with and without TLS, and their life in seconds.
+// The cookies of a sign-in that has begun, with and without TLS, and their life in seconds. The name of a cookie ends with the
+// first character of the state, so that two tabs can sign in at the same time.
 const (
 	secureSignIn = "__Host-rota-login"
 	plainSignIn  = "rota-login"
 	signInLife   = 600
+	maxNext      = 1 << 10 // bytes of the page to go back to: browsers drop a cookie of more than 4 KiB
 )
 
-func signInCookie(r *http.Request) string {
-	if r.TLS != nil {
-		return secureSignIn
+// signInCookie returns the name of the cookie of a sign-in with a state.
+func signInCookie(r *http.Request, state string) string {
+	slot := ""
+	if state != "" && strings.Trim(state[:1], stateCharacters) == "" {
+		slot = "-" + state[:1]
 	}
-	return plainSignIn
+	if r.TLS != nil {
+		return secureSignIn + slot
+	}
+	return plainSignIn + slot
 }
 
-// setSignIn gives the browser the cookie of a sign-in; the empty text removes it. A page of another site cannot read the cookie.
-// The browser sends it when the provider leads back here.
-func setSignIn(w http.ResponseWriter, r *http.Request, text string) {
+// stateCharacters can begin a state.
+const stateCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+
+// setSignIn gives the browser the cookie of the sign-in with a state; the empty text removes it. A page of another site cannot read
+// the cookie. The browser sends it when the provider leads back here.
+func setSignIn(w http.ResponseWriter, r *http.Request, state, text string) {
 	c := &http.Cookie{
-		Name: signInCookie(r), Value: text, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: signInLife,
+		Name: signInCookie(r, state), Value: text, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: signInLife,
 		Secure: publicScheme(r) == "https",
 	}
 	if text == "" {
@@ -91,31 +102,32 @@ func (s *Server) beginOpenID(w http.ResponseWriter, r *http.Request) {
 		s.refuseOpenID(w, r, next, err)
 		return
 	}
-	in.Next = next
+	if in.Next = next; len(next) > maxNext {
+		in.Next = "/"
+	}
 	text, err := json.Marshal(in)
 	if err != nil {
 		s.refuseOpenID(w, r, next, err)
 		return
 	}
-	setSignIn(w, r, base64.RawURLEncoding.EncodeToString(text))
+	setSignIn(w, r, in.State, base64.RawURLEncoding.EncodeToString(text))
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, address, http.StatusSeeOther)
 }
 
 // endOpenID begins the session of a browser that comes back from the provider.
 func (s *Server) endOpenID(w http.ResponseWriter, r *http.Request) {
-	in, ok := signInOf(r)
-	setSignIn(w, r, "") // it can be used once
 	query := r.URL.Query()
 	state := query.Get("state")
+	in, ok := signInOf(r, state)
+	setSignIn(w, r, state, "") // it can be used once
 	if !ok || state == "" || subtle.ConstantTimeCompare([]byte(state), []byte(in.State)) != 1 {
 		s.refuseOpenID(w, r, "/", auth.ErrState)
 		return
 	}
 	next := localPath(in.Next)
 	if reason := query.Get("error"); reason != "" {
-		s.log.Warn("login refused by the openid provider", "reason", reason, "remote", r.RemoteAddr)
-		s.refuseOpenID(w, r, next, auth.ErrRefused)
+		s.refuseOpenID(w, r, next, fmt.Errorf("%w: %.200q", auth.ErrRefused, reason))
 		return
 	}
 	c, err := s.cfg.OpenID.End(r.Context(), in, callbackOf(r), query.Get("code"))
@@ -133,9 +145,9 @@ func (s *Server) endOpenID(w http.ResponseWriter, r *http.Request) {
 	s.begin(w, r, next, key, err)
 }
 
-// signInOf returns the sign-in that a browser has begun; ok is false without a valid one.
-func signInOf(r *http.Request) (in SignIn, ok bool) {
-	cookie, err := r.Cookie(signInCookie(r))
+// signInOf returns the sign-in with a state that a browser has begun; ok is false without a valid one.
+func signInOf(r *http.Request, state string) (in SignIn, ok bool) {
+	cookie, err := r.Cookie(signInCookie(r, state))
 	if err != nil {
 		return in, false
 	}

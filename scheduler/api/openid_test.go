@@ -18,6 +18,7 @@ import (
 // organization is an OpenID provider that proves bob with the code "good".
 type organization struct {
 	redirects []string
+	states    []string // of the next sign-ins; empty: s
 	down      bool
 }
 
@@ -26,7 +27,11 @@ func (o *organization) Begin(_ context.Context, redirect string) (api.SignIn, st
 	if o.down {
 		return api.SignIn{}, "", auth.ErrProvider
 	}
-	return api.SignIn{State: "s", Nonce: "n", Verifier: "v"}, "https://login.example/authorize?state=s", nil
+	state := "s"
+	if len(o.states) > 0 {
+		state, o.states = o.states[0], o.states[1:]
+	}
+	return api.SignIn{State: state, Nonce: "n", Verifier: "v"}, "https://login.example/authorize?state=" + state, nil
 }
 
 func (o *organization) End(_ context.Context, in api.SignIn, redirect, code string) (auth.Caller, error) {
@@ -146,5 +151,38 @@ func TestACallerLearnsItsRoles(t *testing.T) {
 	open := serve(t, guarded().backend())
 	if v := decode[api.SignInView](t, ask(t, open, "GET", "/v1/login", "")); !v.Everything {
 		t.Errorf("without authentication: got %+v", v)
+	}
+}
+
+func TestTwoTabsSignIn(t *testing.T) {
+	d, o := newDoorman(), &organization{states: []string{"ABC", "DEF", "G"}}
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth, c.Sessions, c.OpenID = d, d, o })
+	jar := map[string]string{} // the cookies of the browser
+	visit := func(path string) *http.Response {
+		t.Helper()
+		var cookies []string
+		for name, value := range jar {
+			cookies = append(cookies, name+"="+value)
+		}
+		res := browse(t, "GET", srv.URL+path, nil, "Cookie", strings.Join(cookies, "; "))
+		for _, c := range res.Cookies() {
+			if jar[c.Name] = c.Value; c.MaxAge < 0 {
+				delete(jar, c.Name)
+			}
+		}
+		return res
+	}
+	visit("/login/oidc?next=/a")
+	visit("/login/oidc?next=/b")
+	for state, next := range map[string]string{"ABC": "/a", "DEF": "/b"} {
+		if res := visit("/login/callback?code=good&state=" + state); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != next {
+			t.Errorf("the tab of %s: got %d, %v", next, res.StatusCode, res.Header)
+		}
+	}
+	if len(jar) != 1 {
+		t.Errorf("after the sign-ins, the browser has the cookies %v", jar)
+	}
+	if visit("/login/oidc?next=/" + strings.Repeat("x", 5000)); len(jar["rota-login-G"]) > 2000 {
+		t.Errorf("a browser drops the cookie of a sign-in for a long path: it has %d bytes", len(jar["rota-login-G"]))
 	}
 }

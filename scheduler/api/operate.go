@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -21,7 +22,7 @@ func (s *Server) submitRun(ctx context.Context, in *struct {
 	Body *RunRequest
 }) (*tagged[RunView], error) {
 	if in.Job == job.AdHoc {
-		return nil, invalid("path.job", "commands without a job are submitted at /v1/runs")
+		return nil, invalid("path.job", "commands without a job are submitted by `rota submit -- COMMAND`, or at /v1/runs")
 	}
 	var request RunRequest
 	if in.Body != nil {
@@ -41,6 +42,9 @@ func (s *Server) submitAdHoc(ctx context.Context, in *struct {
 	if b.Timeout < 0 {
 		return nil, invalid("body.timeout", "must be positive")
 	}
+	if b.Workflow {
+		return nil, invalid("body.workflow", "no steps are behind a command without a job: leave it out")
+	}
 	return s.submit(ctx, job.AdHoc, in.Key, b.RunRequest, &job.Spec{
 		Command: b.Command, Shell: b.Shell, Env: b.Env, Dir: b.Dir, Timeout: b.Timeout, Workers: b.Workers,
 	})
@@ -51,14 +55,16 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 	if err != nil {
 		return nil, err
 	}
-	sub := Submission{Job: name, Kind: job.KindManual, Asked: now, Spec: spec, By: caller(ctx), Workflow: r.Workflow && spec == nil}
-	if sub.Workflow {
-		if err := s.requireBehind(ctx, name); err != nil {
-			return nil, s.notFound(ctx, KindJob, name, err)
-		}
-	}
+	sub := Submission{Job: name, Kind: job.KindManual, Asked: now, Spec: spec, By: caller(ctx), Workflow: r.Workflow}
 	if sub.Key, err = idempotencyKey(header, r.Key); err != nil {
 		return nil, err
+	}
+	if sub.Workflow {
+		err := s.requireBehind(ctx, name)
+		sub.Earlier = sub.Key != "" && errors.Is(err, job.ErrNotFound)
+		if err != nil && !sub.Earlier {
+			return nil, s.notFound(ctx, KindJob, name, err)
+		}
 	}
 	if sub.Payload, err = payload(r.Payload); err != nil {
 		return nil, err
@@ -107,17 +113,16 @@ func checkAdHocSize(spec *job.Spec, payload json.RawMessage) error {
 // sameWork reports whether a submission requests the same work as the run with the same key. It ignores the time, because "in 5
 // minutes" means another time in each request. A run that repeats another one was no submission.
 func sameWork(s *Submission, r *job.Run) bool {
-	if r.RetryOf != "" || s.Payload != nil && !bytes.Equal(compact(s.Payload), compact(r.Payload)) {
-		return false
-	}
-	if !maps.Equal(s.Params, r.GivenParams()) {
+	if r.RetryOf != "" || !bytes.Equal(compact(s.Payload), compact(r.Payload)) || !maps.Equal(s.Params, r.GivenParams()) {
 		return false
 	}
 	if s.Spec == nil || r.Spec == nil {
 		return true
 	}
 	return slices.Equal(s.Spec.Command, r.Spec.Command) && s.Spec.Shell == r.Spec.Shell &&
-		s.Spec.Dir == r.Spec.Dir && maps.Equal(s.Spec.Env, r.Spec.Env)
+		s.Spec.Dir == r.Spec.Dir && maps.Equal(s.Spec.Env, r.Spec.Env) &&
+		cmp.Or(s.Spec.Timeout, job.DefaultTimeout) == cmp.Or(r.Spec.Timeout, job.DefaultTimeout) &&
+		maps.Equal(s.Spec.Workers, r.Spec.Workers)
 }
 
 func compact(raw json.RawMessage) []byte {

@@ -43,15 +43,28 @@ func TestSubmit(t *testing.T) {
 		for _, again := range []answer{
 			ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"payload":{"a":1},"in":"1h"}`, "Idempotency-Key", `k1`),
 			ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"payload":{"a":1},"key":"k1"}`),
-			ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"key":"k1"}`, "Idempotency-Key", `"k1"`),
+			ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"payload":{"a":1},"key":"k1"}`, "Idempotency-Key", `"k1"`),
 		} {
 			if v := decode[api.RunView](t, again); again.status != 200 || v.Ref != want.Ref {
 				t.Errorf("got %d %s, want 200 and %s", again.status, again.text, want.Ref)
 			}
 		}
-		other := ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"payload":{"a":2},"key":"k1"}`)
-		if other.status != 422 || !strings.Contains(other.text, want.Ref) {
-			t.Errorf("other work under the key: got %d %s, want 422 naming %s", other.status, other.text, want.Ref)
+		for _, body := range []string{`{"payload":{"a":2},"key":"k1"}`, `{"key":"k1"}`} {
+			other := ask(t, srv, "POST", "/v1/jobs/backup/runs", body)
+			if other.status != 422 || !strings.Contains(other.text, want.Ref) {
+				t.Errorf("%s: got %d %s, want 422 naming %s", body, other.status, other.text, want.Ref)
+			}
+		}
+	})
+	t.Run("the key of a workflow is answered also if its first job was deleted", func(t *testing.T) {
+		f.putRun(job.Run{Job: "gone", ID: "k-w1", Key: "w1", State: job.Succeeded})
+		if a := ask(t, srv, "POST", "/v1/jobs/gone/runs", `{"workflow":true,"key":"w1"}`); a.status != 200 {
+			t.Errorf("got %d %s, want 200", a.status, a.text)
+		}
+		for _, body := range []string{`{"workflow":true,"key":"w2"}`, `{"workflow":true}`} {
+			if a := ask(t, srv, "POST", "/v1/jobs/gone/runs", body); a.status != 404 {
+				t.Errorf("%s: got %d %s, want 404", body, a.status, a.text)
+			}
 		}
 	})
 	t.Run("the same key with other parameters is a conflict", func(t *testing.T) {
@@ -89,6 +102,12 @@ func TestSubmit(t *testing.T) {
 		if again := ask(t, srv, "POST", "/v1/runs", `{"command":["echo","hi"],"env":{"A":"b"},"timeout":"5s","key":"x"}`); again.status != 200 {
 			t.Errorf("again: got %d %s, want 200", again.status, again.text)
 		}
+		for _, part := range []string{`"timeout":"6s"`, `"timeout":"5s","workers":{"zone":"a"}`} {
+			body := `{"command":["echo","hi"],"env":{"A":"b"},"key":"x",` + part + `}`
+			if other := ask(t, srv, "POST", "/v1/runs", body); other.status != 422 {
+				t.Errorf("%s: got %d %s, want 422", part, other.status, other.text)
+			}
+		}
 		if other := ask(t, srv, "POST", "/v1/runs", `{"command":["echo","ho"],"key":"x"}`); other.status != 422 {
 			t.Errorf("another command under the key: got %d, want 422", other.status)
 		}
@@ -106,6 +125,13 @@ func TestSubmit(t *testing.T) {
 			`{"from":"0000-01-01T00:00:00+01:00","to":"2026-01-01T00:00:00Z"}`, 422, "body.from"},
 		{"a backfill to before the first year", "/v1/jobs/backup/backfill",
 			`{"from":"2026-01-01T00:00:00Z","to":"0000-01-01T00:00:00+01:00"}`, 422, "body.to: lies outside"},
+		{"a whole number with a point", "/v1/jobs/backup/backfill",
+			`{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","concurrency":2.0}`, 422,
+			`"write a whole number in digits, without a point or an exponent","location":"body.concurrency"`},
+		{"a whole number with an exponent", "/v1/jobs/backup/backfill",
+			`{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","concurrency":1e1}`, 422, `"location":"body.concurrency"`},
+		{"a number that no JSON number holds", "/v1/jobs/backup/runs", `{"payload":{"a":1e400}}`, 400,
+			`"a number is larger than JSON numbers may be here: write it as a text","location":"body"`},
 		{"a bad in", "/v1/jobs/backup/runs", `{"in":"soon"}`, 422, "body.in"},
 		{"a negative in", "/v1/jobs/backup/runs", `{"in":"-1h"}`, 422, "body.in"},
 		{"an unknown field", "/v1/jobs/backup/runs", `{"paylod":1}`, 422, `did you mean \"payload\"?`},
@@ -118,6 +144,7 @@ func TestSubmit(t *testing.T) {
 		{"a large payload", "/v1/jobs/backup/runs", `{"payload":"` + strings.Repeat("x", api.MaxPayload) + `"}`, 413, "payload"},
 		{"the job of the jobless", "/v1/jobs/adhoc/runs", `{}`, 422, "/v1/runs"},
 		{"an ad hoc run of nothing", "/v1/runs", `{}`, 422, "either command or shell"},
+		{"an ad hoc run with steps", "/v1/runs", `{"command":["a"],"workflow":true}`, 422, `"location":"body.workflow"`},
 		{"an ad hoc run of both", "/v1/runs", `{"command":["a"],"shell":"b"}`, 422, "either command or shell"},
 	} {
 		t.Run(tc.name+" is refused", func(t *testing.T) {

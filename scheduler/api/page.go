@@ -23,8 +23,11 @@ type Operations interface {
 	// operation refuses. body nil means no body. A *bytes.Buffer as out gets the bytes of the answer.
 	Do(r *http.Request, method, target string, header http.Header, body, out any) error
 	// May reports whether the client of r has the right that an operation declares, for a job. "" stands for the cluster, or for any
-	// job if the right is one about jobs.
+	// job if the right is one about jobs. To change a job that runs a program, the client needs the right for programs.
 	May(r *http.Request, operation, job string) bool
+	// Decides reports whether the client of r is one of those who decide about a run, by the rule of the run. An empty list names
+	// everybody with the right.
+	Decides(r *http.Request, by []string) bool
 	// Cluster returns the state of the cluster, which all pages share.
 	Cluster(r *http.Request) (ClusterView, error)
 	// Caller returns the name of the client of r; "" while authentication is off.
@@ -102,7 +105,16 @@ func (o *operations) May(r *http.Request, operation, job string) bool {
 	if job == "" && (right == auth.Read || right == auth.Operate || right == auth.Define) {
 		return c.Any(right)
 	}
-	return c.May(right, o.s.object(job))
+	on := o.s.object(job)
+	if right != auth.Define || c.May(auth.DefineCommand, on) || !c.May(right, on) {
+		return c.May(right, on)
+	}
+	v, err := o.s.back.Replica.Job(r.Context(), job)
+	return err != nil || !executes(v.Spec) // after an error, the operation says what is wrong
+}
+
+func (o *operations) Decides(r *http.Request, by []string) bool {
+	return o.s.cfg.Observe || o.s.named(r.Context(), by) == nil
 }
 
 func (o *operations) Cluster(r *http.Request) (ClusterView, error) {

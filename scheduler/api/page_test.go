@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // onlyBob knows one caller.
@@ -22,9 +24,20 @@ func (onlyBob) Authenticate(r *http.Request) (auth.Caller, error) {
 	return auth.Caller{Identity: auth.Identity{Principal: "bob", Method: auth.ByToken}}, nil
 }
 
+// programs is a replica whose jobs with names that end in "-shell" run programs.
+type programs struct{ Replica }
+
+func (programs) Job(_ context.Context, name string) (JobView, error) {
+	spec := &job.Spec{HTTP: &job.HTTP{}}
+	if strings.HasSuffix(name, "-shell") {
+		spec = &job.Spec{Shell: "true"}
+	}
+	return JobView{Job: job.Job{Name: name, Spec: spec}}, nil
+}
+
 // The author of some jobs creates a job on the page. Whether its name is in scope, the operation decides when it knows the name.
 func TestAnAuthorWithAScopeMayOpenTheFormOfANewJob(t *testing.T) {
-	back := Backend{Replica: struct{ Replica }{}, Schemas: map[string]json.RawMessage{
+	back := Backend{Replica: programs{}, Schemas: map[string]json.RawMessage{
 		"Spec": json.RawMessage("{}"), "LimitSpec": json.RawMessage("{}"),
 	}}
 	s := New(DefaultConfig(), back, hclog.NewNullLogger())
@@ -33,7 +46,7 @@ func TestAnAuthorWithAScopeMayOpenTheFormOfANewJob(t *testing.T) {
 		c := auth.Caller{Identity: who, Grants: auth.GrantsOf(who, nil, &auth.Token{Role: role, Jobs: []string{"in-*"}})}
 		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), provenKey{}, c), http.MethodGet, "/", http.NoBody)
 		ops := &operations{s: s}
-		if ops.May(r, "put-job", "") != may || ops.May(r, "put-job", "in-a") != may || ops.May(r, "put-job", "out-a") || ops.May(r, "put-limit", "") {
+		if ops.May(r, "put-job", "") != may || ops.May(r, "put-job", "in-a") != may || ops.May(r, "put-job", "out-a") || ops.May(r, "put-job", "in-shell") || ops.May(r, "put-limit", "") {
 			t.Errorf("%s: the form of a new job: got %v, want %v", role, ops.May(r, "put-job", ""), may)
 		}
 	}

@@ -68,6 +68,50 @@ func TestStreamsAreLimitedByClient(t *testing.T) {
 	open.Wait()
 }
 
+// Anybody can send a body to a hook or to the form of a sign-in. Strangers must not fill the memory with bodies that never end.
+func TestLargeBodiesOfStrangersAreLimited(t *testing.T) {
+	s := New(DefaultConfig(), Backend{}, hclog.NewNullLogger())
+	began, end := make(chan struct{}), make(chan struct{})
+	handler := s.takeBody(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery == "held" {
+			began <- struct{}{}
+			<-end
+		}
+	}))
+	var open sync.WaitGroup
+	ask := func(address string, c auth.Caller, size int, held bool) *httptest.ResponseRecorder {
+		ctx := context.WithValue(t.Context(), provenKey{}, c)
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/hooks/deployed", strings.NewReader(strings.Repeat("x", size)))
+		r.RemoteAddr = address + ":1234"
+		w := httptest.NewRecorder()
+		if !held {
+			handler.ServeHTTP(w, r)
+			return w
+		}
+		r.URL.RawQuery = "held"
+		open.Go(func() { handler.ServeHTTP(w, r) })
+		<-began
+		return w
+	}
+	nobody, known := auth.Caller{}, auth.Caller{Identity: auth.Identity{Principal: "alice", Method: auth.ByToken}}
+	for range clientBodies {
+		ask("10.0.0.1", nobody, smallBody+1, true)
+	}
+	w := ask("10.0.0.1", nobody, smallBody+1, false)
+	if h := w.Header(); w.Code != http.StatusTooManyRequests || h.Get("Retry-After") == "" || h.Get("Connection") != "close" {
+		t.Errorf("one large body more: got %d, %v, want 429 with Retry-After, and the end of the connection", w.Code, w.Header())
+	}
+	ask("10.0.0.1", nobody, smallBody, true)
+	ask("10.0.0.1", known, smallBody+1, true)
+	ask("10.0.0.2", nobody, smallBody+1, true)
+	close(end)
+	open.Wait()
+	end = make(chan struct{})
+	ask("10.0.0.1", nobody, smallBody+1, true)
+	close(end)
+	open.Wait()
+}
+
 // Each operation of GET whose path names no record may have a long answer, so it has a bound. Those without one are named here.
 func TestLongAnswersAreBounded(t *testing.T) {
 	short := map[string]bool{

@@ -192,6 +192,10 @@ func readableProblems(registry huma.Registry) huma.Transformer {
 					e.Message += fmt.Sprintf(", did you mean %q?", near)
 				}
 			}
+			if text, ok := strings.CutPrefix(e.Message, badNumberPrefix); ok {
+				field, text, _ := strings.Cut(text, ": ")
+				e.Location, e.Message = strings.TrimSuffix(e.Location+"."+field, "."), text
+			}
 			if strings.HasPrefix(e.Message, huma.ErrUnknownContentType.Error()) {
 				e.Message = "send the body as application/json"
 			}

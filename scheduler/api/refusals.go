@@ -61,7 +61,7 @@ const (
 	RefusedHost     = "host"     // the header Host has a foreign name
 	RefusedOrigin   = "origin"   // a page of another site
 	RefusedRate     = "rate"     // too many changes or reads by one client
-	RefusedBusy     = "busy"     // too many lists, streams or connections
+	RefusedBusy     = "busy"     // too many lists, streams, connections or large bodies of strangers
 )
 
 // refused counts a refused request.
@@ -83,6 +83,11 @@ func (s *Server) countRefusal(status int) {
 // logRefusal counts a refused proof of identity, and logs it unless its client has had many lines.
 func (s *Server) logRefusal(r *http.Request, message string, err error) {
 	s.refused(RefusedIdentity)
+	s.logWithin(r, message, err)
+}
+
+// logWithin logs an error unless the client of the request has had many lines.
+func (s *Server) logWithin(r *http.Request, message string, err error) {
 	if skipped, line := s.refusals.next(hostOf(r)); line {
 		s.log.Warn(message, "err", err, "remote", r.RemoteAddr, "path", r.URL.Path, "skipped", skipped)
 	}

@@ -42,6 +42,7 @@ type Submission struct {
 	Payload  json.RawMessage   // nil: the payload of the job.
 	Params   map[string]string // those that the client gave; nil: none
 	Workflow bool              // also start the steps behind the job
+	Earlier  bool              // only return the run of an earlier submission with the key: the job seems to be deleted
 	Spec     *job.Spec         // spec of an ad hoc run, without defaults; nil for the run of a job.
 	By       string
 	Hook     string // the hook that submits it, whose deliveries have keys and leave audit records; empty for other clients

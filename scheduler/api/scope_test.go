@@ -113,3 +113,16 @@ func TestOnlyAnAdministratorChangesAPing(t *testing.T) {
 		})
 	}
 }
+
+// Runs of commands without a job need a role for the whole cluster, also if a pattern fits the name that they have.
+func TestCommandsWithoutAJobAreOutOfScope(t *testing.T) {
+	b := &bearer{}
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
+	for token, detail := range map[string]string{b.give(t, auth.AuthorCommand, "a*"): "there is no job", b.give(t, auth.AuthorCommand): "there is no run"} {
+		for _, o := range [][2]string{{"GET", "/v1/runs/adhoc/r"}, {"POST", "/v1/runs/adhoc/r/retry"}, {"POST", "/v1/runs/adhoc/r/cancel"}} {
+			if a := ask(t, srv, o[0], o[1], "", "Authorization", "Bearer "+token); a.status != 404 || !strings.Contains(a.text, detail) {
+				t.Errorf("%s %s: got %d %s, want %q", o[0], o[1], a.status, a.text, detail)
+			}
+		}
+	}
+}

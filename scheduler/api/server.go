@@ -36,6 +36,7 @@ type Server struct {
 	cluster  sharedCluster
 	refusals *refusals
 	pace     *pace
+	bodies   *places      // of callers that prove no identity
 	live     atomic.Int64 // open streams of pages
 
 	draining atomic.Bool
@@ -49,6 +50,7 @@ func New(cfg Config, back Backend, log hclog.Logger) *Server {
 	s := &Server{cfg: cfg, back: back, log: log, now: time.Now, rights: map[string]auth.Right{}, closed: map[string]bool{}}
 	s.refusals = &refusals{now: s.now, clients: map[string]*refusedClient{}}
 	s.pace = newPace()
+	s.bodies = newPlaces("large bodies", maxBodies, clientBodies, listPatience)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	return s
@@ -139,7 +141,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, sockets ...net.List
 	grace, cancel := context.WithTimeout(base, s.cfg.ShutdownGrace)
 	defer cancel()
 	if err := srv.Shutdown(grace); err != nil {
-		s.log.Warn("requests cut off at shutdown", "grace", s.cfg.ShutdownGrace, "err", err)
+		s.log.Warn("requests cut off at shutdown", "grace", s.cfg.ShutdownGrace.String(), "err", err)
 		cutOff()
 		_ = srv.Close()
 	}

@@ -63,15 +63,18 @@ func (s *Server) singleFields(next http.Handler) http.Handler {
 // payloadField is the field whose value belongs to the client alone. Nothing in it counts.
 const payloadField = "payload"
 
-// repeated returns the path of a field that an object of a JSON text has twice; "" if there is none, or if the text is no JSON.
-// Fields of the request itself count as equal without regard to case, because package json accepts any case.
+// maxNesting is how deep package json reads a text. It refuses deeper ones.
+const maxNesting = 10_000
+
+// repeated returns the path of a field that an object of a JSON text has twice; "" if there is none, or if package json refuses the
+// text. Fields of the request itself count as equal without regard to case, because package json accepts any case.
 func repeated(text []byte) string {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	var open []opened
 	for {
 		token, err := dec.Token()
-		if err != nil {
+		if err != nil || len(open) > maxNesting {
 			return ""
 		}
 		top := len(open) - 1

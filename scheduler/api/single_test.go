@@ -89,3 +89,14 @@ func TestAFieldIsGivenOnce(t *testing.T) {
 		t.Errorf("a definition: got %d %s", a.status, a.text)
 	}
 }
+
+// A body of a megabyte can have 200,000 levels. The search for repeated fields must not keep all of them in memory.
+func TestADeepBodyIsRefused(t *testing.T) {
+	srv := serve(t, newFake().backend())
+	const levels = 20_000
+	body := strings.Repeat(`{"a":`, levels) + `{"b":1,"b":2}` + strings.Repeat("}", levels)
+	a := ask(t, srv, "POST", "/v1/jobs/report/pause", body, "Content-Type", "application/json")
+	if a.status != http.StatusBadRequest || !strings.Contains(a.text, "exceeded max depth") {
+		t.Errorf("got %d %.300s", a.status, a.text)
+	}
+}

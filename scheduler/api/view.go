@@ -69,6 +69,13 @@ type WorkerView struct {
 	Revision int64 `json:"revision"`
 }
 
+// NewWorkerView returns the view of w, without what the runs at it say. It leaves out the names of runs that w keeps, because a
+// client that may see workers need not see all jobs.
+func NewWorkerView(w job.Worker) WorkerView {
+	w.Keeps = nil
+	return WorkerView{Worker: w, Revision: w.Rev}
+}
+
 // ClusterView is the state of the cluster from the view of one replica.
 type ClusterView struct {
 	Name        string           `json:"name" doc:"Prefix of the store"`

@@ -57,11 +57,11 @@ type CellView struct {
 func (s *Server) registerWorkflows(doc huma.API) {
 	register(s, doc, operation{
 		id: "list-workflow-runs", right: auth.Read, method: "GET", path: "/v1/jobs/{job}/workflow/runs",
-		summary: "The latest runs of the workflow that a job belongs to, step by step", errors: []int{404},
+		summary: "The latest runs of the workflow that a job belongs to, step by step", errors: []int{404, 409},
 	}, s.readWorkflowRuns)
 	register(s, doc, operation{
 		id: "read-workflow", right: auth.Read, method: "GET", path: "/v1/jobs/{job}/workflow",
-		summary: "The workflow that a job belongs to", errors: []int{404},
+		summary: "The workflow that a job belongs to", errors: []int{404, 409},
 	}, s.readWorkflow)
 }
 

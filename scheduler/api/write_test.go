@@ -26,7 +26,7 @@ func TestPutAndDelete(t *testing.T) {
 	}{
 		{"a new job is created", "PUT", "/v1/jobs/new", spec, nil, 201, `"timeout":"30m"`},
 		{"a new job under If-None-Match", "PUT", "/v1/jobs/new", spec, []string{"If-None-Match", "*"}, 201, `"name":"new"`},
-		{"an old job under If-None-Match is refused", "PUT", "/v1/jobs/report", spec, []string{"If-None-Match", "*"}, 412, "not at the revision"},
+		{"an old job under If-None-Match is refused", "PUT", "/v1/jobs/report", spec, []string{"If-None-Match", "*"}, 412, "job report exists already"},
 		{"the right revision passes", "PUT", "/v1/jobs/report", spec, []string{"If-Match", `"102"`}, 200, `"generation":2`},
 		{"the right revision passes without quotes", "PUT", "/v1/jobs/report", spec, []string{"If-Match", `102`}, 200, `"generation":2`},
 		{"a weakened tag passes", "PUT", "/v1/jobs/report", spec, []string{"If-Match", `W/"102"`}, 200, `"generation":2`},
@@ -51,6 +51,8 @@ func TestPutAndDelete(t *testing.T) {
 		{"an unknown field of a notifier", "PUT", "/v1/jobs/new", `{"shell":"true","notify":{"a":{"url":"ntfy://x/y","wen":["failure"]}}}`, nil, 422, `unknown key \"wen\" in notifier \"a\" (did you mean when?)","location":"body.notify.a.wen"`},
 		{"a wrong type", "PUT", "/v1/jobs/new", `{"schedule":{"cron":"* * * * *"},"shell":"true"}`, nil, 422, `schedule must be a list, not a mapping (write a list)","location":"body.schedule"`},
 		{"a wrong type of one", "PUT", "/v1/jobs/new", `{"schedule":5,"shell":"true"}`, nil, 422, `schedule must be a text, not a number (put it in quotes)","location":"body.schedule"`},
+		{"a whole number with a point", "PUT", "/v1/jobs/new", `{"max_pending":2.0,"shell":"true"}`, nil, 422, `max_pending must be a whole number in digits, without a point or an exponent (write a whole number from 1 to`},
+		{"a whole number with an exponent", "PUT", "/v1/jobs/new", `{"priority":1e1,"shell":"true"}`, nil, 422, `in digits, without a point or an exponent (write a whole number from -1000 to 1000)","location":"body.priority"`},
 		{"one that is no time", "PUT", "/v1/jobs/new", `{"at":"tomorrow","shell":"true"}`, nil, 422, `at \"tomorrow\" is not an RFC 3339 time (such as 2026-12-24T18:00:00Z)","location":"body.at"`},
 		{"a wrong word", "PUT", "/v1/jobs/new", `{"overlap":"maybe","shell":"true"}`, nil, 422, `overlap \"maybe\" is not skip, allow, replace or queue (write skip, allow, replace or queue)","location":"body.overlap"`},
 		{"a duration without a unit", "PUT", "/v1/jobs/new", `{"timeout":"30","shell":"true"}`, nil, 422, `timeout \"30\" is not a duration (such as 30s, 10m or 1h30m)","location":"body.timeout"`},

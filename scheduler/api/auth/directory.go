@@ -14,6 +14,7 @@ var (
 	ErrExpired     = errors.New("token has expired")
 	ErrStale       = errors.New("tokens of the store are unknown, because the store has not answered for long")
 	ErrCertificate = errors.New("certificate names no principal of this cluster")
+	ErrOutdated    = errors.New("certificate has expired since its connection began")
 )
 
 // Directory holds the identities and their rights at one moment. It never changes: after a change of its sources, a new Directory

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // Method is the way in which an identity was proven.
@@ -27,7 +28,8 @@ type Identity struct {
 	Method    Method
 	Token     string // id of the token that proved the identity; empty with other methods
 
-	origin Method // with BySession: how the identity was proven when the session began
+	origin Method    // with BySession: how the identity was proven when the session began
+	ends   time.Time // with BySession: the latest end of the session
 }
 
 // Anonymous reports whether the sender of the request is unknown.

@@ -18,11 +18,12 @@ type Binding struct {
 type Object struct {
 	Job    string
 	Labels map[string]string
+	Whole  bool // only a role for the whole cluster covers the job
 }
 
 // covers reports whether the binding's scope includes an object. Only a binding without a scope covers the whole cluster.
 func (b *Binding) covers(o Object) bool {
-	if o.Job == "" {
+	if o.Job == "" || o.Whole {
 		return len(b.Jobs) == 0 && len(b.Labels) == 0
 	}
 	for key, value := range b.Labels {

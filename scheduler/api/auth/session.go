@@ -36,6 +36,9 @@ type Session struct {
 	Created   time.Time `json:"created"`
 	Used      time.Time `json:"used"` // of the last recorded use
 	Expires   time.Time `json:"expires"`
+	// Ends is the end of the session that made this code. The session that the code begins does not outlive it. Zero: no session
+	// made the code.
+	Ends time.Time `json:"ends,omitzero"`
 }
 
 // NewSession returns the record of a session, or of a code, that a caller begins at now.
@@ -46,7 +49,7 @@ func NewSession(c Caller, now time.Time, life time.Duration) Session {
 		Created: now, Used: now, Expires: now.Add(life),
 	}
 	if c.Method == BySession {
-		s.How = c.origin
+		s.How, s.Ends = c.origin, c.ends
 	}
 	return s
 }
@@ -55,6 +58,9 @@ func NewSession(c Caller, now time.Time, life time.Duration) Session {
 func (s Session) Begin(now time.Time) Session {
 	now = now.UTC().Truncate(time.Second)
 	s.Created, s.Used, s.Expires = now, now, now.Add(SessionLife)
+	if !s.Ends.IsZero() && s.Ends.Before(s.Expires) {
+		s.Expires = s.Ends
+	}
 	return s
 }
 
@@ -69,7 +75,7 @@ func (d *Directory) BySession(s *Session, now time.Time) (Caller, error) {
 	if s.Expired(now) {
 		return Caller{}, ErrSessionExpired
 	}
-	who := Identity{Principal: s.Principal, Groups: s.Groups, Method: BySession, Token: s.Token, origin: s.How}
+	who := Identity{Principal: s.Principal, Groups: s.Groups, Method: BySession, Token: s.Token, origin: s.How, ends: s.Expires}
 	switch s.How {
 	case ByOIDC:
 		if !d.OpenID {

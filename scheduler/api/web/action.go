@@ -14,44 +14,44 @@ import (
 // action is a change or an examination that the page offers.
 type action struct {
 	operation string // of the API; it declares the right
-	bulk      bool   // it concerns several jobs, and prepare checks the right for each
+	on        subject
 	prepare   func(s *site, r *http.Request, f *form) error
 	perform   func(s *site, r *http.Request, f *form) (next string, err error)
 }
 
 // actions lists every action by its name in the path.
 var actions = map[string]action{
-	"run":             {"submit-run", false, prepareRun, performRun},
-	"pause":           {"pause-job", false, preparePause, reasoned("/pause", "paused")},
-	"resume":          {"resume-job", false, prepareResume, reasoned("/resume", "resumed")},
-	"delete":          {"delete-job", false, prepareDelete, performDelete},
-	"cancel":          {"cancel-run", false, prepareCancel, reasoned("/cancel", "canceled")},
-	"approve":         {"approve-run", false, prepareApprove, reasoned("/approve", "approved")},
-	"reject":          {"reject-run", false, prepareReject, reasoned("/reject", "rejected")},
-	"retry":           {"retry-run", false, prepareRetry, performRetry},
-	"resume-workflow": {"retry-run", false, prepareResumeWorkflow, performResumeWorkflow},
-	"edit":            {"put-job", false, prepareEdit, performEdit},
-	"new":             {"put-job", false, prepareNew, performEdit},
-	"command":         {"submit-command", false, prepareCommand, performCommand},
-	"pause-all":       {"pause-all", false, preparePauseAll, performAll("/v1/pause", "paused")},
-	"resume-all":      {"resume-all", false, prepareResumeAll, performAll("/v1/resume", "resumed")},
-	"pause-jobs":      {"pause-job", true, preparePauseJobs, performJobs("paused-jobs", pauseOne)},
-	"resume-jobs":     {"resume-job", true, prepareResumeJobs, performJobs("resumed-jobs", resumeOne)},
-	"run-jobs":        {"submit-run", true, prepareRunJobs, performJobs("ran-jobs", runOne)},
-	"limit":           {"put-limit", false, prepareLimit, performLimit},
-	"delete-limit":    {"delete-limit", false, prepareDeleteLimit, performDeleteLimit},
-	"backfill":        {"start-backfill", false, prepareBackfill, performBackfill},
-	"stop-backfill":   {"stop-backfill", false, prepareStopBackfill, performStopBackfill},
-	"cancel-runs":     {"cancel-run", true, prepareCancelRuns, performRuns("canceled-runs", cancelOne)},
-	"retry-runs":      {"retry-run", true, prepareRetryRuns, performRuns("retried-runs", retryOne)},
-	"accept-restored": {"accept-restored-store", false, prepareRestored, performRestored},
-	"apply":           {"put-job", false, prepareApply, performApply},
-	"import":          {"import-schedules", false, prepareImport, performImport},
-	"verify":          {"verify-store", false, prepareVerify, performVerify},
-	"doctor":          {"examine-cluster", false, prepareDoctor, performDoctor},
-	"token":           {"create-token", false, prepareToken, performToken},
-	"rotate-token":    {"rotate-token", false, prepareRotateToken, performRotateToken},
-	"revoke-token":    {"revoke-token", false, prepareRevokeToken, performRevokeToken},
+	"run":             {"submit-run", onJob, prepareRun, performRun},
+	"pause":           {"pause-job", onJob, preparePause, reasoned("/pause", "paused")},
+	"resume":          {"resume-job", onJob, prepareResume, reasoned("/resume", "resumed")},
+	"delete":          {"delete-job", onJob, prepareDelete, performDelete},
+	"cancel":          {"cancel-run", onRun, prepareCancel, reasoned("/cancel", "canceled")},
+	"approve":         {"approve-run", onRun, prepareApprove, reasoned("/approve", "approved")},
+	"reject":          {"reject-run", onRun, prepareReject, reasoned("/reject", "rejected")},
+	"retry":           {"retry-run", onRun, prepareRetry, performRetry},
+	"resume-workflow": {"retry-run", onRun, prepareResumeWorkflow, performResumeWorkflow},
+	"edit":            {"put-job", onJob, prepareEdit, performEdit},
+	"new":             {"put-job", onCluster, prepareNew, performEdit},
+	"command":         {"submit-command", onCluster, prepareCommand, performCommand},
+	"pause-all":       {"pause-all", onCluster, preparePauseAll, performAll("/v1/pause", "paused")},
+	"resume-all":      {"resume-all", onCluster, prepareResumeAll, performAll("/v1/resume", "resumed")},
+	"pause-jobs":      {"pause-job", onSeveral, preparePauseJobs, performJobs("paused-jobs", pauseOne)},
+	"resume-jobs":     {"resume-job", onSeveral, prepareResumeJobs, performJobs("resumed-jobs", resumeOne)},
+	"run-jobs":        {"submit-run", onSeveral, prepareRunJobs, performJobs("ran-jobs", runOne)},
+	"limit":           {"put-limit", onCluster, prepareLimit, performLimit},
+	"delete-limit":    {"delete-limit", onCluster, prepareDeleteLimit, performDeleteLimit},
+	"backfill":        {"start-backfill", onJob, prepareBackfill, performBackfill},
+	"stop-backfill":   {"stop-backfill", onJob, prepareStopBackfill, performStopBackfill},
+	"cancel-runs":     {"cancel-run", onSeveral, prepareCancelRuns, performRuns("canceled-runs", cancelOne)},
+	"retry-runs":      {"retry-run", onSeveral, prepareRetryRuns, performRuns("retried-runs", retryOne)},
+	"accept-restored": {"accept-restored-store", onCluster, prepareRestored, performRestored},
+	"apply":           {"put-job", onCluster, prepareApply, performApply},
+	"import":          {"import-schedules", onCluster, prepareImport, performImport},
+	"verify":          {"verify-store", onCluster, prepareVerify, performVerify},
+	"doctor":          {"examine-cluster", onCluster, prepareDoctor, performDoctor},
+	"token":           {"create-token", onCluster, prepareToken, performToken},
+	"rotate-token":    {"rotate-token", onCluster, prepareRotateToken, performRotateToken},
+	"revoke-token":    {"revoke-token", onCluster, prepareRevokeToken, performRevokeToken},
 }
 
 // doneNotes says what an action has done, by the parameter done of the page after it.

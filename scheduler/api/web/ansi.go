@@ -1,34 +1,47 @@
 package web
 
 import (
-	"bytes"
 	"html"
 	"html/template"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
+
+// sequences finds control sequences of terminals: with parameters, such as colors; strings with an end, such as titles and links;
+// the choice of a character set; and the rest. The group is the content of a string. A string without an end is text.
+var sequences = regexp.MustCompile(
+	`\x1b(?:\[[0-?]{0,200}[ -/]{0,16}[@-~]|[\]PX^_]([^\x00-\x1f\x7f]*)(?:\x07|\x1b\\)|[ -/]{1,16}[0-~]|[0-~])?`,
+)
+
+// longestString is the number of characters that a string in a sequence may have. A longer one is text, so that the page withholds
+// and examines a limited amount while output arrives.
+const longestString = 4096
+
+// colors finds the sequences that set colors, and their parameters.
+var colors = regexp.MustCompile(`^\x1b\[([0-9;]*)m$`)
+
+// returns finds the ends of lines with a carriage return. A progress bar has one after each of its states.
+var returns = regexp.MustCompile(`\r+\n?`)
 
 // ansiHTML converts output with ANSI colors to HTML. It escapes all text, and drops every other control sequence.
 func ansiHTML(text []byte) template.HTML {
-	var b strings.Builder
+	var b ansiWriter
 	var style ansiStyle
 	open := false
-	for len(text) > 0 {
-		i := bytes.IndexByte(text, 0x1b)
-		if i < 0 {
-			i = len(text)
+	at := 0
+	for _, m := range sequences.FindAllSubmatchIndex(text, -1) {
+		b.plain(text[at:m[0]])
+		at = m[1]
+		if m[2] >= 0 && utf8.RuneCount(text[m[2]:m[3]]) > longestString {
+			b.plain(text[m[2]:m[3]])
 		}
-		b.WriteString(plainHTML(text[:i]))
-		text = text[i:]
-		if len(text) == 0 {
-			break
-		}
-		sequence, rest := cutSequence(text)
-		text = rest
-		if !strings.HasSuffix(sequence, "m") || !strings.HasPrefix(sequence, "[") {
+		set := colors.FindSubmatch(text[m[0]:m[1]])
+		if set == nil {
 			continue
 		}
-		style.apply(sequence[1 : len(sequence)-1])
+		style.apply(string(set[1]))
 		if open {
 			b.WriteString("</span>")
 		}
@@ -37,38 +50,36 @@ func ansiHTML(text []byte) template.HTML {
 			b.WriteString(`<span class="` + class + `">`)
 		}
 	}
+	b.plain(text[at:])
 	if open {
 		b.WriteString("</span>")
 	}
 	return template.HTML(b.String())
 }
 
-// plainHTML escapes text, and replaces bytes that are no text.
-func plainHTML(text []byte) string {
+// ansiWriter collects HTML.
+type ansiWriter struct {
+	strings.Builder
+	returned bool // the text so far ends with a carriage return, which has ended its line
+}
+
+// plain writes text, escaped. It drops control characters, and replaces bytes that are no text.
+func (w *ansiWriter) plain(text []byte) {
 	clean := strings.Map(func(c rune) rune {
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
 			return -1
 		}
 		return c
 	}, strings.ToValidUTF8(string(text), "\ufffd"))
-	return html.EscapeString(clean)
-}
-
-// cutSequence cuts an escape sequence, which begins with ESC, off the text. It returns it without ESC.
-func cutSequence(text []byte) (sequence string, rest []byte) {
-	text = text[1:]
-	if len(text) == 0 || text[0] != '[' {
-		return "", text[min(1, len(text)):]
+	if clean == "" {
+		return
 	}
-	for i, c := range text[1:] {
-		if c >= 0x40 && c <= 0x7e {
-			return string(text[:i+2]), text[i+2:]
-		}
-		if c < 0x20 || i > 32 {
-			return "", text[i+1:]
-		}
+	shown := clean
+	if w.returned { // sequences between the characters that end a line do not make two ends of it
+		shown = strings.TrimPrefix(strings.TrimLeft(clean, "\r"), "\n")
 	}
-	return "", nil
+	w.returned = strings.HasSuffix(clean, "\r")
+	w.WriteString(html.EscapeString(returns.ReplaceAllLiteralString(shown, "\n")))
 }
 
 // ansiStyle is the style that sequences have set.

@@ -31,5 +31,8 @@ func prepareDecision(s *site, r *http.Request, f *form, verb, effect, help strin
 	if by := v.Approval.By; len(by) > 0 {
 		f.Facts = append(f.Facts, "These may decide: "+strings.Join(by, ", ")+".")
 	}
+	if !s.ops.Decides(r, v.Approval.By) {
+		f.Blocked, f.Error = true, "You may not decide about this run."
+	}
 	return nil
 }

@@ -70,3 +70,31 @@ func TestSelectedJobsOfOthersAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// reader may change nothing.
+type reader struct{ ofTeam }
+
+func (*reader) May(*http.Request, string, string) bool { return false }
+
+func (*reader) Do(_ *http.Request, _, _ string, _ http.Header, _, out any) error {
+	switch v := out.(type) {
+	case *api.JobPage:
+		v.Jobs = []api.JobView{{Job: job.Job{Name: "a", Spec: &job.Spec{}}}}
+	case *api.RunList:
+		v.Runs = []api.RunView{api.NewRunView(job.Run{Job: "a", ID: "1", State: job.Failed})}
+	}
+	return nil
+}
+
+// A list offers the selection of rows only to people who can do something with it.
+func TestAReaderSelectsNothing(t *testing.T) {
+	page := New(new(reader), Config{})
+	for _, path := range []string{"/jobs", "/runs"} {
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		text := w.Body.String()
+		if w.Code != http.StatusOK || !strings.Contains(text, ">a</a>") || strings.Contains(text, "bulk") || strings.Contains(text, "pick") {
+			t.Errorf("%s: got %d, want the row without a selection: %s", path, w.Code, text)
+		}
+	}
+}

@@ -15,10 +15,15 @@ const definitionHelp = "YAML, as in a job file. The reference of job keys lists 
 
 func prepareEdit(s *site, r *http.Request, f *form) error {
 	v, err := currentJob(s, r, f)
+	f.Title, f.Verb = "Edit "+f.Job, "Save"
+	if problem, ok := errors.AsType[*api.Problem](err); ok && r.Method == http.MethodPost { // the text must not be lost
+		f.Blocked, f.Error = true, sentence(problem.Detail)+" Nothing was changed. Copy your text."
+		f.Fields = []field{{Name: "definition", Label: "Definition", Kind: "code", Help: definitionHelp}}
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	f.Title, f.Verb = "Edit "+f.Job, "Save"
 	if v.Origin.Kind == job.OriginFile {
 		f.Blocked, f.Error = true, "The job is defined in "+v.Origin.Source+". Change it there, and apply the file again."
 		return nil

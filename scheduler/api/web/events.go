@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
@@ -22,12 +23,13 @@ type eventsData struct {
 // events shows what happened in the cluster, and sums up the latest incident.
 func (s *site) events(r *http.Request) (*page, error) {
 	q := r.URL.Query()
-	d := &eventsData{Job: q.Get("job"), Since: q.Get("since"), At: q.Get("at")}
+	d := &eventsData{Job: strings.TrimSpace(q.Get("job")), Since: q.Get("since"), At: q.Get("at")}
 	ask := url.Values{"limit": {"200"}}
-	for _, name := range []string{"job", "since"} {
-		if v := q.Get(name); v != "" {
-			ask.Set(name, v)
-		}
+	if d.Job != "" {
+		ask.Set("job", d.Job)
+	}
+	if d.Since != "" {
+		ask.Set("since", askTime(d.Since))
 	}
 	list, err := get[api.Timeline](s, r, "/v1/timeline?"+ask.Encode())
 	if err != nil {
@@ -35,13 +37,13 @@ func (s *site) events(r *http.Request) (*page, error) {
 	}
 	d.Entries = list.Entries
 	slices.Reverse(d.Entries)
-	incident, err := get[timeline.Incident](s, r, "/v1/incident?"+url.Values{"at": {d.At}}.Encode())
+	incident, err := get[timeline.Incident](s, r, "/v1/incident?"+url.Values{"at": {askTime(d.At)}}.Encode())
 	problem := (*api.Problem)(nil)
 	switch {
 	case err == nil:
 		d.Incident = &incident
 	case errors.As(err, &problem) && d.At != "":
-		d.Wrong = problem.Detail
+		d.Wrong = strings.TrimPrefix(problem.Detail, "query.")
 	case !errors.As(err, &problem): // a problem means that there is none, or that the client may not see all jobs
 		return nil, err
 	}

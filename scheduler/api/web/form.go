@@ -36,6 +36,27 @@ type form struct {
 	Items []formItem // what the action does to each of the selected jobs
 }
 
+// subject is what an action concerns.
+type subject int
+
+const (
+	onCluster subject = iota
+	onJob             // the address of the form names a job
+	onRun             // the address of the form names a job and a run
+	onSeveral         // it concerns several jobs, and prepare checks the right for each
+)
+
+// unnamed returns what the address of a form lacks; empty if it lacks nothing.
+func (on subject) unnamed(f *form) string {
+	switch {
+	case f.Job == "" && (on == onJob || on == onRun):
+		return "job"
+	case f.Run == "" && on == onRun:
+		return "run"
+	}
+	return ""
+}
+
 // formItem is one job that an action concerns, and what the action does to it.
 type formItem struct{ Name, Note string }
 
@@ -85,6 +106,9 @@ func keyFor(r *http.Request, f *form, ref string) string {
 
 // blame notes a mistake beside its field. A text has all mistakes that belong to no field. It returns false if there is no place.
 func (f *form) blame(mistake api.FieldError) bool {
+	if most, ok := strings.CutPrefix(mistake.Message, "expected length <= "); ok {
+		mistake.Message = "Write at most " + most + " characters." // the API gives this rule without words
+	}
 	var text *field
 	for i := range f.Fields {
 		in := &f.Fields[i]
@@ -141,7 +165,10 @@ func (s *site) prepare(r *http.Request) (*form, error) {
 	case f.Job != "":
 		f.Back = "/jobs/" + url.PathEscape(f.Job)
 	}
-	if !a.bulk && !s.ops.May(r, a.operation, f.Job) {
+	if what := a.on.unnamed(f); what != "" {
+		return nil, &api.Problem{Status: http.StatusNotFound, Detail: "The address of this form names no " + what + "."}
+	}
+	if a.on != onSeveral && !s.ops.May(r, a.operation, f.Job) {
 		return nil, &api.Problem{Status: http.StatusForbidden, Detail: "Your role does not include this action."}
 	}
 	if err := a.prepare(s, r, f); err != nil {
@@ -166,7 +193,7 @@ func (s *site) nothing(r *http.Request) (*form, error) {
 func (s *site) perform(w http.ResponseWriter, r *http.Request) {
 	f, err := s.prepare(r)
 	if err != nil {
-		s.write(w, r, s.failed(err))
+		s.write(w, r, s.unsent(err))
 		return
 	}
 	if !f.Blocked {
@@ -177,13 +204,27 @@ func (s *site) perform(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	p := &page{View: "form", Title: f.Title, Data: f, Status: http.StatusUnprocessableEntity}
+	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status >= http.StatusInternalServerError {
+		p.Status = problem.Status // the values of the form are right
+	}
 	if err = f.refuse(err); err != nil {
-		s.write(w, r, s.failed(err))
+		s.write(w, r, s.unsent(err))
 		return
 	}
-	p := &page{View: "form", Title: f.Title, Data: f, Status: http.StatusUnprocessableEntity}
 	if f.Preview && f.Error == "" {
 		p.Status = http.StatusOK
 	}
 	s.write(w, r, p)
+}
+
+// unsent returns the page that shows why a form had no effect. It does not follow the cluster: a browser that reads the page again
+// sends the form again.
+func (s *site) unsent(err error) *page {
+	p := s.failed(err)
+	p.Watch = ""
+	if data, ok := p.Data.(*problemData); ok && p.Status >= http.StatusInternalServerError && data.Link == "" {
+		data.Hint = "Go back, and send the form again."
+	}
+	return p
 }

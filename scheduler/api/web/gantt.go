@@ -121,6 +121,8 @@ func ganttRowOf(r *api.GanttRow, now time.Time, x func(time.Time) float64) gantt
 // extent returns where the bar of a run begins and ends.
 func extent(r *api.GanttRun, now time.Time) (begin, end time.Time) {
 	switch {
+	case r.Started.IsZero() && !r.Waits.IsZero():
+		return r.Waits, job.Later(r.Waits, now)
 	case r.Started.IsZero():
 		return r.Slot, r.Slot
 	case r.Finished.IsZero():

@@ -26,8 +26,10 @@ func TestGanttPlacesRuns(t *testing.T) {
 			{ID: "2", State: job.Skipped, Slot: at(12), Reason: "the previous run is active"},
 			{ID: "3", State: job.Failed, Slot: at(15), Started: at(18), Finished: at(18.01)},
 			{ID: "4", State: job.Running, Slot: at(30), Started: at(30)},
+			{ID: "5", State: job.Pending, Slot: at(36), Waits: at(37)},
+			{ID: "6", State: job.Pending, Slot: at(1), Waits: at(48)}, // submitted for later
 		},
-		Counts: map[job.State]int{job.Succeeded: 1, job.Skipped: 1, job.Failed: 1, job.Running: 1},
+		Counts: map[job.State]int{job.Succeeded: 1, job.Skipped: 1, job.Failed: 1, job.Running: 1, job.Pending: 2},
 		Slots:  []api.PlannedView{{At: at(45), Count: 1}, {At: at(50), Until: at(55), Count: 12}}, Planned: 13,
 	}), 10*time.Minute)
 	if len(g.Ticks) != 6 || g.Now != 666.7 {
@@ -37,7 +39,7 @@ func TestGanttPlacesRuns(t *testing.T) {
 	for _, b := range g.Rows[0].Bars {
 		got = append(got, fmt.Sprint(b.Class, " ", b.X, "+", b.Width, " high ", b.Height))
 	}
-	want := "ok 0+100 high 12; off 200+3 high 5; bad 300+3 high 20; run 500+166.7 high 12"
+	want := "ok 0+100 high 12; off 200+3 high 5; bad 300+3 high 20; run 500+166.7 high 12; warn 616.7+50 high 8; warn 800+3 high 8"
 	if text := strings.Join(got, "; "); text != want {
 		t.Errorf("bars: got %s, want %s", text, want)
 	}
@@ -55,7 +57,7 @@ func TestGanttPlacesRuns(t *testing.T) {
 	for _, w := range row.Words {
 		words += w.Text + "; "
 	}
-	for _, part := range []string{"1 succeeded", "1 skipped", "1 failed", "1 running", "13 planned"} {
+	for _, part := range []string{"1 succeeded", "1 skipped", "1 failed", "1 running", "2 waiting", "13 planned"} {
 		if !strings.Contains(words, part) {
 			t.Errorf("the words lack %q: %s", part, words)
 		}

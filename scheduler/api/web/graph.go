@@ -98,6 +98,9 @@ func graphOf(v *api.WorkflowView, here string) *graph {
 			e.Mid = (e.X1 + e.X2) / 2
 			if parent.When != "" && parent.When != job.WhenSuccess {
 				e.Words, e.TextX, e.TextY = string(parent.When), e.X2-6, e.Y2-6
+				if e.Y1 < e.Y2 {
+					e.TextY = e.Y2 + 15 // the line comes from above
+				}
 			}
 			g.Edges = append(g.Edges, e)
 		}

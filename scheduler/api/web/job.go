@@ -179,9 +179,10 @@ func (d *jobData) state() string {
 
 // slot leads from a job and a time to its run, or explains why there is none.
 func (s *site) slot(r *http.Request) (*page, error) {
-	name, at := r.PathValue("job"), r.URL.Query().Get("time")
-	if t, err := readTime(at); err == nil {
-		at = t.Format(time.RFC3339Nano)
+	name, at := r.PathValue("job"), askTime(r.URL.Query().Get("time"))
+	if at == "" {
+		const want = "Write the time of the slot, such as " + timeExample + "."
+		return nil, &api.Problem{Status: http.StatusUnprocessableEntity, Detail: want}
 	}
 	v, err := get[api.ExplainView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/explain?time="+url.QueryEscape(at))
 	if err != nil {

@@ -30,7 +30,7 @@ func (s *site) jobs(r *http.Request) (*page, error) {
 	q := r.URL.Query()
 	ask := url.Values{"recent": {"30"}, "limit": {"50"}}
 	for _, name := range []string{"search", "state", "selector", "continue"} {
-		if v := q.Get(name); v != "" {
+		if v := strings.TrimSpace(q.Get(name)); v != "" {
 			ask.Set(name, v)
 		}
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -23,23 +24,35 @@ type runsData struct {
 	Backfills []api.BackfillView // nil: there are none
 }
 
-func (s *site) runs(r *http.Request) (*page, error) {
-	q, ask := r.URL.Query(), url.Values{"limit": {"100"}}
-	kept := url.Values{}
-	for _, name := range []string{"job", "state", "since", "selector", "continue"} {
-		if v := q.Get(name); v != "" {
+// listQuery returns the parameters of the request for a page of a list, and those that the link to the next page keeps. All lists
+// have since and continue.
+func listQuery(q url.Values, filters ...string) (ask, kept url.Values) {
+	ask, kept = url.Values{"limit": {"100"}}, url.Values{}
+	for _, name := range filters {
+		if v := strings.TrimSpace(q.Get(name)); v != "" {
 			ask.Set(name, v)
-			if name != "continue" {
-				kept.Set(name, v)
-			}
+			kept.Set(name, v)
 		}
 	}
+	if since := q.Get("since"); since != "" {
+		ask.Set("since", askTime(since))
+		kept.Set("since", since)
+	}
+	if at := q.Get("continue"); at != "" {
+		ask.Set("continue", at)
+	}
+	return ask, kept
+}
+
+func (s *site) runs(r *http.Request) (*page, error) {
+	q := r.URL.Query()
+	ask, kept := listQuery(q, "job", "state", "selector")
 	list, err := get[api.RunList](s, r, "/v1/runs?"+ask.Encode())
 	if err != nil {
 		return nil, err
 	}
 	d := &runsData{
-		Runs: list.Runs, Job: q.Get("job"), State: q.Get("state"), Since: q.Get("since"), Labels: q.Get("selector"),
+		Runs: list.Runs, Job: ask.Get("job"), State: q.Get("state"), Since: q.Get("since"), Labels: q.Get("selector"),
 		States: job.States(),
 	}
 	if list.Continue != "" {
@@ -52,7 +65,7 @@ func (s *site) runs(r *http.Request) (*page, error) {
 		}
 	}
 	if mayHaveRanges(d.State) && d.Labels == "" && q.Get("continue") == "" {
-		if d.Missed, err = s.missed(r, d.Job, d.Since, list.Runs, list.Continue != ""); err != nil {
+		if d.Missed, err = s.missed(r, d.Job, ask.Get("since"), list.Runs, list.Continue != ""); err != nil {
 			return nil, err
 		}
 	}
@@ -118,16 +131,8 @@ type auditData struct {
 }
 
 func (s *site) audit(r *http.Request) (*page, error) {
-	q, ask := r.URL.Query(), url.Values{"limit": {"100"}}
-	kept := url.Values{}
-	for _, name := range []string{"job", "by", "since", "continue"} {
-		if v := q.Get(name); v != "" {
-			ask.Set(name, v)
-			if name != "continue" {
-				kept.Set(name, v)
-			}
-		}
-	}
+	q := r.URL.Query()
+	ask, kept := listQuery(q, "job", "by")
 	list, err := get[api.AuditList](s, r, "/v1/audit?"+ask.Encode())
 	d := &auditData{Records: list.Records, Job: q.Get("job"), By: q.Get("by"), Since: q.Get("since")}
 	if list.Continue != "" {

@@ -26,10 +26,14 @@ type page struct {
 	Session  bool // the browser has signed in, and can sign out
 	Cluster  clusterLine
 	may      func(operation, job string) bool
+	decides  func(by []string) bool
 }
 
 // May reports whether the client may perform an operation on a job. Templates call it.
 func (p *page) May(operation, job string) bool { return p.may(operation, job) }
+
+// Decides reports whether the client is one of those who decide about a run. Templates call it.
+func (p *page) Decides(by []string) bool { return p.decides(by) }
 
 // navItem is a link in the head of each page.
 type navItem struct {
@@ -67,6 +71,7 @@ func (s *site) complete(r *http.Request, p *page) {
 	p.Now, p.Path, p.Who = s.ops.Now().UTC(), r.URL.Path, s.ops.Caller(r)
 	p.Session = api.SessionOf(r) != ""
 	p.may = func(operation, job string) bool { return s.ops.May(r, operation, job) }
+	p.decides = func(by []string) bool { return s.ops.Decides(r, by) }
 	p.Nav = make([]navItem, len(navigation))
 	for i, item := range navigation {
 		item.Here = item.Link == r.URL.Path || item.Also == r.URL.Path || item.Link != "/" && strings.HasPrefix(r.URL.Path, item.Link+"/")

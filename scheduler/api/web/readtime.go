@@ -12,6 +12,14 @@ const timeExample = "2026-01-31T02:30:00Z"
 // timeForms are the other forms that fields accept. The page itself writes times in the first two of them.
 var timeForms = []string{"2006-01-02 15:04:05.999", "2006-01-02 15:04", "2006-01-02T15:04:05.999", "2006-01-02T15:04"}
 
+// askTime returns the parameter of a request for a time that a person has typed: RFC 3339, or else the text itself, such as a span.
+func askTime(text string) string {
+	if t, err := readTime(text); err == nil {
+		return t.Format(time.RFC3339Nano)
+	}
+	return text
+}
+
 // readTime reads a time that a person has typed or copied from the page. A time without a zone is in UTC.
 func readTime(text string) (time.Time, error) {
 	text = strings.TrimSpace(text)

@@ -123,12 +123,24 @@ func (s *site) addOutput(r *http.Request, d *runData, path string) {
 		d.NoOutput = "The attempt printed nothing."
 	}
 	if len(text) > outputTail {
-		text, d.Part = text[len(text)-outputTail:], true
+		text, d.Part = fromLine(text[len(text)-outputTail:]), true
 	}
 	d.Output = ansiHTML(text)
 	if d.Run.State == job.Running && d.Attempt == d.Run.Attempt {
 		d.Live = d.Raw + "&follow=true"
 	}
+}
+
+// longestCut is how much of a first line fromLine removes at most.
+const longestCut = 4096
+
+// fromLine removes the rest of a line from the beginning of a text. Such a rest may begin within a letter, or within the parameters
+// of a color. A line that is very long stays.
+func fromLine(text []byte) []byte {
+	if end := bytes.IndexByte(text[:min(longestCut, len(text))], '\n'); end >= 0 {
+		return text[end+1:]
+	}
+	return text
 }
 
 // attemptsOf returns all attempts of a run, with their places on a common time line.

@@ -42,14 +42,20 @@ var spans = []span{
 
 const defaultSpan = 1
 
-// spanOf returns the span of a name, the default one for an unknown name.
-func spanOf(name string) span {
+// spanOf returns the span of a name; the default one for an empty name.
+func spanOf(name string) (span, error) {
+	var names []string
 	for _, s := range spans {
 		if s.name == name {
-			return s
+			return s, nil
 		}
+		names = append(names, s.name)
 	}
-	return spans[defaultSpan]
+	if name == "" {
+		return spans[defaultSpan], nil
+	}
+	return span{}, &api.Problem{Status: http.StatusUnprocessableEntity, Detail: "The span " + strconv.Quote(name) +
+		" is unknown: use one of " + strings.Join(names, ", ") + "."}
 }
 
 // around returns a span of which about two thirds have passed at now, from a tick on.
@@ -64,8 +70,11 @@ const ganttRows = 25
 // timeline shows what jobs did and will do in a span of time.
 func (s *site) timeline(r *http.Request) (*page, error) {
 	q := r.URL.Query()
-	d := &timelineData{Search: q.Get("search"), State: q.Get("state"), From: q.Get("from")}
-	shown := spanOf(q.Get("span"))
+	d := &timelineData{Search: strings.TrimSpace(q.Get("search")), State: q.Get("state"), From: q.Get("from")}
+	shown, err := spanOf(q.Get("span"))
+	if err != nil {
+		return nil, err
+	}
 	d.Span = shown.name
 	from, until := shown.around(s.ops.Now())
 	if d.From != "" {
@@ -74,14 +83,14 @@ func (s *site) timeline(r *http.Request) (*page, error) {
 			return nil, &api.Problem{Status: http.StatusUnprocessableEntity, Detail: "The time " + strconv.Quote(d.From) +
 				" cannot be read: write it as 2026-01-31T02:30:00Z."}
 		}
-		from = at.Truncate(shown.tick)
+		from = at.Truncate(time.Minute) // a day of the month begins at midnight of its zone
 		until = from.Add(shown.length)
 	}
 	ask := url.Values{
 		"from": {from.Format(time.RFC3339)}, "until": {until.Format(time.RFC3339)}, "limit": {strconv.Itoa(ganttRows)},
 	}
 	for _, name := range []string{"search", "state", "continue"} {
-		if v := q.Get(name); v != "" {
+		if v := strings.TrimSpace(q.Get(name)); v != "" {
 			ask.Set(name, v)
 		}
 	}
@@ -118,7 +127,7 @@ func (d *timelineData) link(q url.Values, shown span, from time.Time, next strin
 	for _, state := range api.JobStates() {
 		d.Filters = append(d.Filters, filter{Name: looks[state].words, Link: link("state", state), Here: d.State == state})
 	}
-	half := shown.length / 2
+	half := (shown.length / 2).Truncate(shown.tick) // the ticks keep their times of day
 	d.Earlier = link("from", from.Add(-half).Format(time.RFC3339))
 	d.Later = link("from", from.Add(half).Format(time.RFC3339))
 	if d.From != "" {

@@ -165,6 +165,7 @@ func (s *site) failed(err error) *page {
 		data.Detail = strings.TrimPrefix(data.Detail, "query.") // a place in the request, but the client sees a form
 	case http.StatusNotFound:
 		p.Title, data.Hint = "Not found", "Search for the job, or look at the latest runs."
+		p.Watch = "*" // the view of this replica may be old
 	case http.StatusUnauthorized:
 		p.Title = "Sign in"
 		data.Detail = "This cluster shows its jobs only to people it knows."

@@ -61,6 +61,10 @@ selectAll();
 
 // Keeping the view current. Only parts whose content has changed are replaced.
 const shown = new Map($$('[data-live]').map(e => [e.dataset.live, null]));
+// What a screen reader says when it changes: the first line of the overview, and the state of a run.
+const toSay = () => $('[data-said]')?.textContent.replace(/^[^\p{L}\p{N}]+/u, '').trim();
+let said = toSay();
+const rowOf = link => $$('a', link.closest('tr') || link).map(a => a.getAttribute('href')).join(' '); // rows may share a link
 let reading = null, again = false, readAt = Date.now();
 async function refresh() {
   if (reading) { again = true; return; }
@@ -75,24 +79,41 @@ async function refresh() {
     if (answer.redirected) { location.reload(); return; }
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (answer.ok && $('.problem')) { location.reload(); return; } // what was not available is
-    if (!answer.ok) { if (answer.status === 401) location.reload(); return; }
+    if (!answer.ok) {
+      const problem = $('.problem', next)?.textContent; // a page of rota, not that of a proxy: the record is gone, or is not for us
+      if (answer.status === 401 || [403, 404].includes(answer.status) && problem && problem !== $('.problem')?.textContent) location.reload();
+      return;
+    }
     for (const fresh of $$('[data-live]', next)) {
       const name = fresh.dataset.live, text = fresh.innerHTML, old = $(`[data-live="${name}"]`);
-      if (!old || shown.get(name) === text || old.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) continue;
+      if (!old || shown.get(name) === text || old.contains(document.activeElement) && document.activeElement.matches('input, textarea, select, button:active')) continue;
       shown.set(name, text);
-      const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+      const active = old.contains(document.activeElement) ? document.activeElement : null;
+      // The focus returns to the link or button with the same address in the same row.
+      const row = active && rowOf(active), marked = active?.closest('.picked');
+      const alike = () => $$(active.localName, old).filter(e => ['href', 'formaction'].every(a => e.getAttribute(a) === active.getAttribute(a)));
+      const at = active ? alike().filter(e => rowOf(e) === row).indexOf(active) : -1;
       const scrolls = $$('.scroll', old).map(e => e.scrollLeft), picked = new Set($$(picks, old).filter(e => e.checked).map(e => e.value));
       old.replaceChildren(...fresh.childNodes);
       old.className = fresh.className;
       times(old);
       if (name === 'list') { selectAll(); for (const e of $$(picks, old)) e.checked = picked.has(e.value); }
       $$('.scroll', old).forEach((e, i) => { e.scrollLeft = scrolls[i] || 0; });
-      if (focused) $(`a[href="${CSS.escape(focused)}"]`, old)?.focus({preventScroll: true});
+      if (at < 0) continue;
+      const all = alike(), twin = all.filter(e => rowOf(e) === row)[at] || all[0];
+      twin?.focus({preventScroll: true});
+      if (marked) twin?.closest('tr')?.classList.add('picked');
     }
-    const fresh = $('#output', next);
-    if (output && fresh && !followed) { // the attempt has begun, or has ended, since the page was opened
+    if (said !== toSay()) $('#said').textContent = said = toSay();
+    const fresh = output && $('#output', next);
+    const another = fresh && output.dataset.attempt !== fresh.dataset.attempt; // the run is tried again
+    if (fresh && (another || !following)) { // the attempt has begun, or has ended, since the page was opened
+      following?.abort(); // a browser has few connections to one server
+      following = null;
+      output.dataset.attempt = fresh.dataset.attempt;
+      if (another || fresh.innerHTML !== output.innerHTML && !$('#outputsearch').value) output.replaceChildren(...fresh.childNodes);
       if (fresh.dataset.liveOutput) follow(fresh.dataset.liveOutput);
-      else if (fresh.innerHTML !== output.innerHTML && !$('#outputsearch').value) output.replaceChildren(...fresh.childNodes);
+      $('#part').hidden = $('#part', next).hidden;
       output.hidden = fresh.hidden;
       $('#nooutput').hidden = !fresh.hidden;
       $('#nooutput').textContent = $('#nooutput', next).textContent;
@@ -106,7 +127,7 @@ async function refresh() {
 
 // The stream of events. A hidden page closes it, because browsers allow few connections to one server.
 const live = $('#live'), trouble = $('#trouble');
-let source = null, last = Number(body.dataset.revision), leader = null, polling = null, failures = 0;
+let source = null, last = Number(body.dataset.revision), leader = null, polling = null, failures = 0, heardAt = 0;
 function state(on, text) {
   live.hidden = false;
   live.dataset.state = on ? 'on' : 'off';
@@ -115,7 +136,18 @@ function state(on, text) {
 function poll() { // without event streams, or while they fail, the view is read again at intervals
   polling ??= setInterval(refresh, 5000);
 }
+function warn(node, age) { // the age changes all the time, so it is not read aloud
+  let span = $('#age');
+  if (!span) {
+    span = document.createElement('span');
+    span.id = 'age';
+    span.ariaHidden = 'true';
+    trouble.replaceChildren(`Replica ${node} has not reached etcd`, span, '. This page shows the last known state.');
+  }
+  span.textContent = ` for ${rough(age)}`;
+}
 function onCluster(e) {
+  heardAt = Date.now();
   const c = JSON.parse(e.data), line = $('[data-live=leader]');
   const key = c.leader ? c.leader.node + '/' + c.leader.term : '';
   line.replaceChildren();
@@ -132,7 +164,7 @@ function onCluster(e) {
     add('span', 'muted wide', 'term ' + c.leader.term);
   } else add('span', '', 'no leader');
   const age = Date.parse(c.at) - Date.parse(c.as_of);
-  if (age > 10000) trouble.textContent = `Replica ${c.node} has not reached etcd for ${rough(age)}. This page shows the last known state.`;
+  if (age > 10000) warn(c.node, age);
   trouble.hidden = !(age > 10000);
   if (source) state(!(age > 10000), age > 10000 ? 'old data' : 'live');
   if (leader !== null && leader !== key) refresh();
@@ -147,6 +179,7 @@ function connect() {
   if (source || document.hidden) return;
   if (!window.EventSource) { if (!body.dataset.watch) return; state(false, 'reads again every 5 s'); poll(); return; }
   source = new EventSource('/v1/live' + (last ? '?after=' + last : ''));
+  heardAt = Date.now();
   source.onopen = () => {
     state(true, 'live');
     if (!$('.problem')) { clearInterval(polling); polling = null; }
@@ -154,14 +187,25 @@ function connect() {
     failures = 0;
   };
   source.onerror = () => {
-    failures++;
-    state(false, 'connection lost, trying again');
-    poll();
+    lost();
     if (source.readyState === EventSource.CLOSED) { source = null; setTimeout(connect, 2000); }
   };
   source.addEventListener('cluster', onCluster);
   source.addEventListener('changed', onChange);
 }
+function lost() {
+  failures++;
+  state(false, 'connection lost, trying again');
+  poll();
+}
+// A replica says something every 15 s at least. A connection that is cut without a sign, as by a network that is gone, says nothing.
+setInterval(() => {
+  if (!source || Date.now() - heardAt < 25000) return;
+  source.close();
+  source = null;
+  lost();
+  connect();
+}, 5000);
 function disconnect() { source?.close(); source = null; clearInterval(polling); polling = null; }
 document.addEventListener('visibilitychange', () => { if (document.hidden) disconnect(); else { connect(); refresh(); } });
 addEventListener('pagehide', disconnect);
@@ -173,50 +217,73 @@ setInterval(() => { if (Date.now() - readAt > 20000) refresh(); }, 25000 + Math.
 
 // The output of an attempt, as it comes, with its colors. All text is set as text, never as HTML.
 const output = $('#output');
-let color = '', bold = false, followed = false;
+// As in ansi.go: colors, strings such as titles and links, character sets, and the rest. A piece may end within a sequence.
+const sequences = /(\x1b(?:\[[0-?]{0,200}[ -\/]{0,16}[@-~]|[\]PX^_][^\x00-\x1f\x7f]{0,4096}(?:\x07|\x1b\\)|[ -\/]{1,16}[0-~]|[0-~])?)/u;
+const unfinished = /\x1b(?:\[[0-?]{0,200}[ -\/]{0,16}|[\]PX^_][^\x00-\x1f\x7f]{0,4096}\x1b?|[ -\/]{0,16})?$/u;
+let style = {color: '', bold: false, returned: false}; // returned: the text so far ends with a carriage return
+let following = null; // ends the reading of the output that the page shows as it comes
+const longest = 1 << 18; // characters of output that the page shows: more would keep the browser busy
 function print(text) {
   const follow = output.scrollHeight - output.scrollTop - output.clientHeight < 40;
-  for (const part of text.split(/(\x1b\[[0-9;:?]*[ -\/]*[@-~])/)) {
+  for (const part of text.split(sequences)) {
     const sgr = /^\x1b\[([0-9;]*)m$/.exec(part);
     if (sgr) {
       const list = sgr[1].split(';').map(Number);
       for (let i = 0; i < list.length; i++) {
         const n = list[i];
-        if (n === 0) { color = ''; bold = false; } else if (n === 1) bold = true; else if (n === 22) bold = false;
-        else if (n >= 30 && n <= 37) color = 'a-' + (n - 30); else if (n >= 90 && n <= 97) color = 'a-' + (n - 82);
-        else if (n === 39) color = ''; else if (n === 38 || n === 48) i += list[i + 1] === 5 ? 2 : 4;
+        if (n === 0) { style.color = ''; style.bold = false; } else if (n === 1) style.bold = true; else if (n === 22) style.bold = false;
+        else if (n >= 30 && n <= 37) style.color = 'a-' + (n - 30); else if (n >= 90 && n <= 97) style.color = 'a-' + (n - 82);
+        else if (n === 39) style.color = ''; else if (n === 38 || n === 48) i += list[i + 1] === 5 ? 2 : 4;
       }
-    } else if (part && part[0] !== '\x1b') {
-      const span = document.createElement('span');
-      span.className = (color + (bold ? ' a-b' : '')).trim();
-      span.textContent = part.replace(/[\x00-\x08\x0b-\x1f\x7f]/g, '');
-      output.append(span);
+      continue;
     }
+    const clean = part[0] === '\x1b' ? '' : part.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g, ''); // with ESC begin the sequences
+    if (!clean) continue;
+    const span = document.createElement('span');
+    span.className = (style.color + (style.bold ? ' a-b' : '')).trim();
+    span.textContent = (style.returned ? clean.replace(/^\r*\n?/, '') : clean).replace(/\r+\n?/g, '\n');
+    style.returned = clean.endsWith('\r');
+    output.append(span);
   }
-  while (output.childNodes.length > 5000) output.firstChild.remove();
+  trim();
   if (follow) output.scrollTop = output.scrollHeight;
 }
+function trim() { // removes the oldest output, in whole pieces
+  let oldest = output.lastChild;
+  for (let size = 0, n = 0; oldest && size < longest && n < 5000; n++, oldest = oldest.previousSibling) size += oldest.textContent.length;
+  if (!oldest) return;
+  while (output.firstChild !== oldest) output.firstChild.remove();
+  oldest.remove();
+  $('#part').hidden = false;
+}
 async function follow(path) {
-  followed = true;
-  for (let wait = 1000; ; wait = Math.min(wait * 2, 15000)) {
+  const {signal} = following = new AbortController();
+  for (let wait = 1000; !signal.aborted; wait = Math.min(wait * 2, 15000)) {
     try {
-      const answer = await fetch(path);
+      const answer = await fetch(path, {signal});
       if (answer.ok) {
-        color = ''; bold = false;
+        style = {color: '', bold: false, returned: false};
         const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-        let rest = '', first = true;
+        let rest = '', end = null, first = true;
         for (;;) {
           const {value, done} = await reader.read();
+          if (signal.aborted) return;
           if (done) break;
-          if (first) { output.hidden = false; $('#nooutput').hidden = true; output.replaceChildren(); first = false; }
-          const text = rest + value, cut = text.search(/\x1b(\[[^@-~]*)?$/);
+          if (first) { output.hidden = false; $('#nooutput').hidden = $('#part').hidden = true; output.replaceChildren(); first = false; }
+          while (output.lastChild !== end) output.lastChild.remove(); // the rest, which is printed again with this piece
+          const text = (rest + value).slice(-longest), cut = text.search(unfinished);
+          if (value.length > longest) $('#part').hidden = false;
           rest = cut < 0 ? '' : text.slice(cut);
           print(cut < 0 ? text : text.slice(0, cut));
+          end = output.lastChild;
+          const before = {...style};
+          print(rest); // as text, until the sequence has its end
+          style = before;
         }
         refresh();
         return;
       }
-      if (answer.status === 404) return;
+      if (answer.status === 404 && answer.headers.get('Content-Type')?.includes('problem+json')) return; // of rota, not of a proxy
     } catch { /* the connection broke: read again from the beginning */ }
     await new Promise(done => setTimeout(done, wait));
   }
@@ -226,21 +293,25 @@ if (output) {
   if (output.dataset.liveOutput) follow(output.dataset.liveOutput);
   const search = $('#outputsearch');
   search.hidden = false;
-  let plain = null;
   search.oninput = () => {
-    const word = search.value;
     $$('mark', output).forEach(m => m.replaceWith(m.textContent));
     output.normalize();
-    if (!word) return;
-    const walk = document.createTreeWalker(output, NodeFilter.SHOW_TEXT), hits = [];
-    for (let n; (n = walk.nextNode());) if (n.data.toLowerCase().includes(word.toLowerCase())) hits.push(n);
-    for (let n of hits.slice(0, 500)) {
-      for (let i; (i = n.data.toLowerCase().indexOf(word.toLowerCase())) >= 0;) {
-        const hit = n.splitText(i), mark = document.createElement('mark');
-        n = hit.splitText(word.length);
-        hit.replaceWith(mark);
-        mark.append(hit);
+    if (!search.value) return;
+    const word = new RegExp(search.value.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'giu');
+    const walk = document.createTreeWalker(output, NodeFilter.SHOW_TEXT), texts = [];
+    for (let n; (n = walk.nextNode());) texts.push(n);
+    let hits = 0; // more than a thousand would keep the browser busy
+    for (const n of texts) {
+      const parts = [];
+      let at = 0;
+      for (const hit of n.data.matchAll(word)) {
+        if (++hits > 1000) break;
+        const mark = document.createElement('mark');
+        mark.textContent = hit[0];
+        parts.push(n.data.slice(at, hit.index), mark);
+        at = hit.index + hit[0].length;
       }
+      if (at) n.replaceWith(...parts, n.data.slice(at));
     }
     $('mark', output)?.scrollIntoView({block: 'nearest'});
   };
@@ -248,6 +319,11 @@ if (output) {
 
 // Actions open in a dialog. It is the same form as on its own page.
 const dialog = $('#dialog');
+let opener = ''; // the address of the link that has opened it
+dialog.onclose = () => { // the link may be a new one, with which the focus cannot return by itself
+  const at = document.activeElement;
+  if (at === body || dialog.contains(at)) $$('a[data-dialog]').find(a => a.href === opener)?.focus();
+};
 document.addEventListener('click', async e => {
   const link = e.target.closest('a[data-dialog]');
   if (link && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
@@ -257,13 +333,14 @@ document.addEventListener('click', async e => {
       const form = $('form.action', new DOMParser().parseFromString(await answer.text(), 'text/html'));
       if (!form) throw new Error('no form');
       dialog.replaceChildren(form);
+      dialog.ariaLabel = $('h1', form).textContent;
+      opener = link.href;
       times(dialog);
       dialog.showModal();
       $('input:not([type=hidden]), textarea', dialog)?.focus();
     } catch { location.href = link.href; }
   }
   if (e.target.closest('dialog [data-close]')) { e.preventDefault(); dialog.close(); }
-  if (e.target === dialog) dialog.close();
 });
 document.addEventListener('submit', e => { // a second click sends nothing twice
   const button = $('form.action button', e.target.parentNode);
@@ -284,11 +361,12 @@ let prefix = 0;
 function pick(step) {
   const rows = $$('.rows tbody tr').filter(row => $('a', row));
   if (!rows.length) return;
-  const at = rows.findIndex(row => row.classList.contains('picked'));
+  const focused = rows.findIndex(row => row.contains(document.activeElement));
+  const at = focused < 0 ? rows.findIndex(row => row.classList.contains('picked')) : focused;
   const next = rows[Math.max(0, Math.min(rows.length - 1, at + step))];
-  rows[at]?.classList.remove('picked');
+  for (const row of rows) row.classList.remove('picked');
   next.classList.add('picked');
-  $('a', next).focus();
+  ($('.when a', next) || $('a', next)).focus(); // in a row of a run, the job comes first
 }
 document.addEventListener('keydown', e => {
   if (e.ctrlKey || e.metaKey || e.altKey || $('dialog[open]')) return;
