@@ -120,10 +120,10 @@ func (l *loader) checkWorkflows() {
 	if !steps {
 		return
 	}
-	graph := workflow.Of(specs)
+	inherited := workflow.Of(specs).Inherit(specs)
 	for _, k := range l.sound {
 		if spec := specs[k.node.Value]; spec.Step() && child(k.value, "overlap") == nil {
-			spec.Overlap = graph.Inherit(specs, k.node.Value)
+			spec.Overlap = inherited[k.node.Value]
 			l.jobs.set(k.node.Value, *spec)
 		}
 	}

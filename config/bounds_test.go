@@ -37,6 +37,11 @@ func TestLargeInputHasShortErrors(t *testing.T) {
 		"output":      "jobs:\n  a: {shell: x, outputs: {\"" + name + "\": [1]}}\n",
 		"hook":        "jobs:\n  a: {shell: x, hooks: {h: {secret: \"${env:S}\", param: {" + name + ": \"{{ .X }}\"}}}}\n",
 		"hook's list": "jobs:\n  a: {shell: x, hooks: {h: {secret: \"${env:S}\", param: {" + name + ": [1]}}}}\n",
+		"retry":       "jobs:\n  a: {shell: x, retry: {on: [" + name + "]}}\n",
+		"duration":    "jobs:\n  a: {shell: x, timeout: " + name + "}\n",
+		"size":        "jobs:\n  a: {shell: x, resources: {memory: " + name + "}}\n",
+		"rate":        "jobs:\n  a: {shell: x, limit: l}\nlimits: {l: {rate: " + name + "}}\n",
+		"enum":        "jobs:\n  a: {shell: x, params: {p: {default: x, enum: [" + strings.Repeat("a", 4000) + "]}}}\n",
 		"depth":       "jobs: " + deep,
 		"many errors": many,
 		"one line":    line,
@@ -163,5 +168,33 @@ func TestMistakesOfARequestAreBounded(t *testing.T) {
 	var mistakes Errors
 	if !errors.As(err, &mistakes) || len(mistakes) != 21 || !strings.Contains(mistakes[20].Msg, "more than 20 mistakes") {
 		t.Errorf("got %d mistakes, want 20 and a note", len(mistakes))
+	}
+}
+
+// A cycle of a few steps is shown in full, however long their names are. In a longer one, the middle is counted. The longest one here
+// would take minutes if the time grew with the cube of its length.
+func TestACycleIsShownWithItsPath(t *testing.T) {
+	for steps, want := range map[int]string{
+		2: " after job-b-", 14: " after job-n-", 50: " after … 39 more … after ", 3000: " after … 2989 more … after ",
+	} {
+		var text strings.Builder
+		text.WriteString("jobs:\n")
+		name := func(i int) string {
+			name := fmt.Sprintf("job-%04d", i)
+			if steps <= 26 {
+				name = fmt.Sprintf("job-%c", 'a'+i)
+			}
+			return name + strings.Repeat("-x", (job.MaxNameLength-len(name))/2)
+		}
+		for i := range steps {
+			fmt.Fprintf(&text, "  %s: {shell: x, after: %s}\n", name(i), name((i+1)%steps))
+		}
+		_, err := ParseJobs("jobs.yaml", []byte(text.String()))
+		var list Errors
+		if !errors.As(err, &list) || len(list) != 1 || len(list[0].Error()) > 2000 || !strings.Contains(list[0].Msg, want) ||
+			!strings.HasPrefix(list[0].Msg, "after makes a cycle: "+name(0)+" after "+name(1)) ||
+			!strings.HasSuffix(list[0].Msg, " after "+name(steps-1)+" after "+name(0)) {
+			t.Errorf("%d steps: got %.3000v, want %s", steps, err, want)
+		}
 	}
 }

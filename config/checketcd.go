@@ -34,7 +34,24 @@ func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
 	if reason := checkURL(e.Embedded.Peer); reason != "" {
 		fail("etcd.embedded.peer", "such as http://127.0.0.1:2380", "%s %s", quote(e.Embedded.Peer), reason)
 	}
+	s.checkPorts(fail)
 	s.checkMemberTLS(fail)
+}
+
+// checkPorts reports settings that let this process listen twice at one address.
+func (s *Settings) checkPorts(fail func(key, hint, format string, args ...any)) {
+	e, at := s.Etcd.Embedded, map[string]string{s.HTTP.Listen: "http.listen"}
+	for _, of := range []struct{ key, text string }{{"etcd.embedded.client", e.Client}, {"etcd.embedded.peer", e.Peer}} {
+		u, err := url.Parse(of.text)
+		alone := of.key == "etcd.embedded.peer" && e.Cluster == "" // a single member has no peers
+		if err != nil || u.Host == "" || u.Port() == "0" || alone {
+			continue
+		}
+		if other := at[u.Host]; other != "" {
+			fail(of.key, "give it another port", "%s is also the address of %s", quote(of.text), other)
+		}
+		at[u.Host] = of.key
+	}
 }
 
 // checkMemberTLS checks the TLS of the embedded etcd. It has either no TLS, or TLS on all its URLs that authenticates both sides.
@@ -76,7 +93,8 @@ func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)
 	const key, hint = "etcd.embedded.cluster", "such as q1=http://q1:2380,q2=http://q2:2380,q3=http://q3:2380"
 	peers := map[string]string{}
 	for part := range strings.SplitSeq(s.Etcd.Embedded.Cluster, ",") {
-		name, peer, ok := strings.Cut(strings.TrimSpace(part), "=")
+		name, peer, ok := strings.Cut(part, "=")
+		name, peer = strings.TrimSpace(name), strings.TrimRight(strings.TrimSpace(peer), "/")
 		if !ok {
 			fail(key, hint, "has %s, which is not name=URL", quote(part))
 			return
@@ -98,7 +116,7 @@ func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)
 			"%s cannot be reached by the other members, and etcd.embedded.rejoin is auto", quote(e.Client))
 	}
 	switch peer := peers[s.Node.Name]; peer {
-	case s.Etcd.Embedded.Peer:
+	case strings.TrimRight(s.Etcd.Embedded.Peer, "/"):
 	case "":
 		fail(key, "add "+s.Node.Name+"="+s.Etcd.Embedded.Peer, "does not name this node, %s", quote(s.Node.Name))
 	default:

@@ -95,6 +95,7 @@ type collector struct {
 
 func (c *collector) add(e *Error) {
 	c.found++
+	e.Msg, e.Hint = bounded(e.Msg, 1500), bounded(e.Hint, 700)
 	if c.seen[*e] {
 		return
 	}
@@ -136,6 +137,14 @@ func (c *collector) err() error {
 		return append(c.errs, &Error{File: last.File, Msg: msg, Hint: "mend these first"})
 	}
 	return c.errs
+}
+
+// bounded shortens a sentence that repeats a long value: a list of enum, for example.
+func bounded(sentence string, most int) string {
+	if len(sentence) <= most {
+		return sentence
+	}
+	return strings.ToValidUTF8(sentence[:most], "") + "…"
 }
 
 // quote returns a value in quotes for a message. It shortens a long value.

@@ -16,6 +16,8 @@ type Set struct {
 	Limits map[string]LimitDefinition // by name
 	// Hash is equal for two sets with the same meaning. It does not depend on the form or the location of the files.
 	Hash string
+	// Files is the number of files that were read, also of those without jobs. A text counts as one file.
+	Files int
 }
 
 // LoadJobs reads job files in the given order. From a directory it reads the files *.yaml and *.yml, without hidden files and
@@ -47,7 +49,11 @@ func LoadJobs(paths []string) (*Set, error) {
 			l.source(src)
 		}
 	}
-	return l.set()
+	set, err := l.set()
+	if err == nil {
+		set.Files = len(read)
+	}
+	return set, err
 }
 
 // ParseJobs reads the text of one job file. Errors and the Set use name as the name of the file.
@@ -139,7 +145,7 @@ func (l *loader) set() (*Set, error) {
 		text = append(text, more...)
 	}
 	sum := sha256.Sum256(text)
-	return &Set{Jobs: l.jobs.known, Limits: l.limits.known, Hash: hex.EncodeToString(sum[:])}, nil
+	return &Set{Jobs: l.jobs.known, Limits: l.limits.known, Hash: hex.EncodeToString(sum[:]), Files: 1}, nil
 }
 
 // encodeSpecs returns the JSON of specs for the hash of a Set. encoding/json sorts the specs by name.

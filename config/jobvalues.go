@@ -91,15 +91,22 @@ func (r *reader) retry(own, merged *yaml.Node, s *job.Spec) {
 	s.Retry = nil
 }
 
-// labels reads a mapping of labels to values, such as {zone: a}.
+// labels reads a mapping of labels to values, such as {zone: a}. A flag or a variable has the form zone=a,rack=1.
 func (r *reader) labels(n *yaml.Node, what string) map[string]string {
-	labels := map[string]string{}
+	labels, hint := map[string]string{}, "write name: value"
+	if n.Line == 0 && !r.src.json { // it comes from a flag or a variable
+		hint = "such as zone=a,rack=1"
+		if n.Kind == yaml.ScalarNode {
+			r.fail(n, hint, "%s must be name=value, by commas, not %s", what, r.kindOf(n))
+			return nil
+		}
+	}
 	r.pairs(n, what, func(key, value *yaml.Node) {
 		s, ok := r.scalar(value, fmt.Sprintf("%s label %s", what, quote(key.Value)), "a text")
 		switch {
 		case !ok:
 		case key.Value == "":
-			r.fail(key, "write name: value", "%s has a label without a name", what)
+			r.fail(key, hint, "%s has a label without a name", what)
 		default:
 			labels[key.Value] = r.limited(value, what, s, maxDescription)
 		}
@@ -146,6 +153,8 @@ func sizeHint(text string) string {
 	switch unit := strings.ToUpper(strings.TrimSpace(text[len(digits):])); {
 	case unit == "" || unit == "B":
 		return fmt.Sprintf("add a unit: %sMiB, or another of KiB, MiB, GiB and TiB", digits)
+	case text == digits+unit[:1]+"i", text == digits+unit[:1]+"iB": // the unit is right, and the number is not
+		return within("a size", job.MemoryRange)
 	case strings.ContainsAny(unit[:1], "KMGT"):
 		return fmt.Sprintf("write %s%siB: without the i it is a power of 1000 to some programs and of 1024 to others", digits, unit[:1])
 	}

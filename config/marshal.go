@@ -24,7 +24,7 @@ func MarshalSet(jobs map[string]job.Spec, limits map[string]job.LimitSpec) ([]by
 	for name, spec := range jobs {
 		specs[name] = new(spec.WithDefaults())
 	}
-	graph := workflow.Of(specs)
+	inherited := workflow.Of(specs).Inherit(specs)
 	for _, name := range sortedKeys(jobs) {
 		spec := *specs[name]
 		n, err := specNode(spec)
@@ -33,7 +33,7 @@ func MarshalSet(jobs map[string]job.Spec, limits map[string]job.LimitSpec) ([]by
 		}
 		usual := baseOf(spec)
 		if spec.Step() {
-			usual.Overlap = graph.Inherit(specs, name)
+			usual.Overlap = inherited[name]
 		}
 		base, err := specNode(usual)
 		if err != nil {

@@ -36,8 +36,10 @@ func FileKeys() []Key {
 func Keys() []Key { return jobKeys.keys() }
 
 // Describe returns the key at a path such as retry.max. It searches the keys of a job first, then the keys from the top of a job
-// file. For example, limits.concurrent is a key of a limit. If there is no such key, near has similar paths.
+// file. For example, limits.concurrent and limits.NAME.concurrent are a key of a limit. If there is no such key, near has similar
+// paths.
 func Describe(path string) (k Key, near []string, ok bool) {
+	path = strings.ReplaceAll(path, ".NAME.", ".")
 	var paths []string
 	for _, keys := range [][]Key{jobKeys.keys(), FileKeys()} {
 		if k, ok := find(keys, strings.Split(path, ".")); ok {

@@ -10,6 +10,17 @@ import (
 	"testing"
 )
 
+// TestDescribeAcceptsThePathsOfTheReference looks up keys by the headings of docs/reference/job-keys.md.
+func TestDescribeAcceptsThePathsOfTheReference(t *testing.T) {
+	for path, want := range map[string]string{
+		"retry.max": "max", "params.NAME.type": "type", "limits.NAME.rate": "rate", "hooks.NAME.secret": "secret", "calendars.ics": "ics",
+	} {
+		if k, near, ok := Describe(path); !ok || k.Name != want {
+			t.Errorf("%s: got %q, %v, near %v", path, k.Name, ok, near)
+		}
+	}
+}
+
 // A job file with the documented example of any key is accepted.
 func TestExamplesAreAccepted(t *testing.T) {
 	const rest = "\n  nightly-backup: {shell: x}\n  charge-check: {shell: x}\nlimits: {database: {concurrent: 1}}\nnotifiers: {ops: {url: 'generic://host/path'}}\n" +

@@ -81,6 +81,8 @@ func (r *reader) number(n *yaml.Node, what string, low, high int) int {
 	switch {
 	case n.Tag == "!!int" && err != nil && len(s) < 19:
 		r.fail(n, within("a whole number", may), "%s %s: write a plain decimal number", what, s)
+	case n.Tag == "!!float" && r.src.json: // such as 2.0, which the error cannot show
+		r.fail(n, within("a whole number", may), "%s must be a whole number in digits, without a point or an exponent", what)
 	case n.Tag != "!!int":
 		r.fail(n, within("a whole number", may), "%s must be a whole number, not %s", what, r.kindOf(n))
 	case err != nil || !may.Holds(v):

@@ -96,7 +96,7 @@ func inlined(v any) any {
 				out[key] = inlined(value)
 			}
 		}
-		if out["enum"] != nil {
+		if _, property := out["enum"].(object); out["enum"] != nil && !property { // a mapping may have a property of this name
 			out["type"] = "string" // generators of clients need a type
 		}
 		return out

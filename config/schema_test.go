@@ -13,9 +13,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-func compileSchema(t *testing.T) *jsonschema.Schema {
+func compileSchema(t *testing.T) *jsonschema.Schema { return compile(t, Schema()) }
+
+func compile(t *testing.T, text []byte) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +47,23 @@ func instances(t *testing.T, text []byte) []any {
 		out = append(out, v)
 	}
 	return out
+}
+
+// Generators of clients read the schemas of requests. A parameter has keys that are also keywords, such as enum and type.
+func TestRequestSchemasAreSchemas(t *testing.T) {
+	for kind, good := range map[string]string{
+		"job":   `{"command":["true"],"params":{"env":{"type":"string","enum":["stage","prod"],"default":"stage"}}}`,
+		"limit": `{"concurrent":1}`,
+	} {
+		schema := compile(t, RequestSchema(kind))
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(good))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
 }
 
 func TestSchemaIsStable(t *testing.T) { golden(t, "testdata/schema.json", Schema()) }

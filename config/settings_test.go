@@ -204,7 +204,7 @@ func TestSettingsMistakesAreExplained(t *testing.T) {
 
 func TestMistakesInFlagsAndVariablesNameThem(t *testing.T) {
 	_, err := load(t, "", []string{"--election-ttl=1s", "--worker-enabled=maybe"}, "ROTA_NODE_NAME=Q_1", "ROTA_HISTORY_MAX_AGE=7d",
-		"ROTA_WORKER_CAPACITY=many", "ROTA_WORKER_LABELS=zone")
+		"ROTA_WORKER_CAPACITY=many", "ROTA_WORKER_LABELS=zone=a,b")
 	if err == nil {
 		t.Fatal("accepted")
 	}
@@ -212,7 +212,8 @@ func TestMistakesInFlagsAndVariablesNameThem(t *testing.T) {
 		`flag --worker-enabled: worker.enabled must be true or false, not the text "maybe"`,
 		`environment variable ROTA_HISTORY_MAX_AGE: history.max_age "7d" is not a duration`,
 		`environment variable ROTA_WORKER_CAPACITY: worker.capacity must be a whole number, not the text "many"`,
-		`environment variable ROTA_WORKER_LABELS: worker.labels must be`,
+		`environment variable ROTA_WORKER_LABELS: worker.labels must be name=value, by commas, not the text "zone=a,b"` + "\n" +
+			`   hint: such as zone=a,rack=1`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in\n%v", want, err)
