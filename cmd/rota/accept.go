@@ -19,8 +19,8 @@ func newAcceptCommand(c *cli) *cobra.Command {
 		Long: `Accept a store that was restored from a backup or replaced.
 
 Replicas and workers stop when their store is older than before, or another one. Runs since the backup are forgotten
-then, and the leader may issue a fencing token twice. Check the records of the store first: the manual says how under
-"Backup". Then accept the store at any one waiting process. All processes resume.`,
+then, and the leader may issue a fencing token twice. Check the records of the store first: the documentation says how under
+"Back up and restore the store". Then accept the store at any one waiting process. All processes resume.`,
 		Example: "  rota accept-restored-store --server http://q1:8470",
 		Args:    takes(),
 		RunE: c.changing(show(c, accept, func(p *page, v *api.RestoredView) {

@@ -64,7 +64,7 @@ func refusals(changes []change) error {
 // confirm asks a question and reports whether the answer is yes.
 func (c *cli) confirm(question string) bool {
 	_, _ = fmt.Fprintf(c.err, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(c.in).ReadString('\n') // an error means no
+	answer, _ := bufio.NewReader(c.stdin()).ReadString('\n') // an error means no
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 		return true
@@ -183,6 +183,9 @@ func partialFailure(name string, done []string, rest []change, err error) error 
 	var answer *client.Error
 	if errors.As(err, &answer) && answer.Status == http.StatusUnprocessableEntity {
 		return &codedError{code: exitBadConfig, err: err}
+	}
+	if errors.As(err, &answer) && answer.Status == http.StatusPreconditionFailed {
+		return &codedError{exitConflict, "Another client changed it meanwhile. Run the command again.", err}
 	}
 	return err
 }

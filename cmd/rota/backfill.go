@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ func newBackfillCommand(c *cli) *cobra.Command {
 		Short: "Run past slots of a job that had no run",
 		Long: `Run past slots of a job that had no run. These are slots before the job was created, and slots that were skipped as a
 range while nobody dispatched or during a pause. A slot that has or had a run does not run again. Use rota retry for it.
-The steps behind the job run too, for the same slots.
+The steps behind the job run too, for the same slots. A time without a zone is in the job's zone.
 
 The leader creates the runs, a few at a time, and goes on after any crash. Slots of the schedule go first. Without --from,
 show the progress of the job's backfill, or of all backfills.`,
@@ -41,6 +42,8 @@ show the progress of the job's backfill, or of all backfills.`,
 				}, writeBackfills)(ctx, cl, args)
 			case concurrency < 1: // the API takes an absent number for 1
 				return usagef("backfill: --concurrency must be at least 1")
+			case !slices.Contains(backfillOrders, order):
+				return usagef("--order %q: use %s", order, strings.Join(backfillOrders, " or "))
 			case stop && from != "", (from == "") != (to == ""):
 				return usagef("backfill: give --from and --to, or --stop, or none of them")
 			case stop:
@@ -52,12 +55,21 @@ show the progress of the job's backfill, or of all backfills.`,
 					return cl.Backfill(ctx, args[0])
 				}, writeBackfill)(ctx, cl, args)
 			}
-			r := api.BackfillRequest{Order: job.BackfillOrder(order), Concurrency: concurrency, DryRun: dryRun}
-			var err error
-			if r.From, err = c.backfillTime("from", from); err != nil {
+			if _, _, err := c.backfillRange(from, to, time.UTC); err != nil {
+				return err // a mistake needs no server
+			}
+			j, err := cl.Job(ctx, args[0])
+			if err != nil {
 				return err
 			}
-			if r.To, err = c.backfillTime("to", to); err != nil {
+			zone := time.UTC
+			if j.Spec != nil {
+				if zone, err = loadZone(j.Spec.Timezone); err != nil {
+					return err
+				}
+			}
+			r := api.BackfillRequest{Order: job.BackfillOrder(order), Concurrency: concurrency, DryRun: dryRun}
+			if r.From, r.To, err = c.backfillRange(from, to, zone); err != nil {
 				return err
 			}
 			v, err := cl.StartBackfill(ctx, args[0], r)
@@ -77,11 +89,24 @@ show the progress of the job's backfill, or of all backfills.`,
 	flags.IntVar(&concurrency, "concurrency", 1, "how many slots run at a time, with their steps")
 	flags.BoolVar(&dryRun, "dry-run", false, "show what would run, and change nothing")
 	flags.BoolVar(&stop, "stop", false, "stop the job's backfill; its runs go on")
+	// This cannot fail: the flag exists.
+	_ = cmd.RegisterFlagCompletionFunc("order", cobra.FixedCompletions(backfillOrders, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func (c *cli) backfillTime(flag, text string) (time.Time, error) {
-	t, err := parseInstant(text, c.now(), time.Local)
+var backfillOrders = []string{string(job.OldestFirst), string(job.NewestFirst)}
+
+// backfillRange reads --from and --to.
+func (c *cli) backfillRange(from, to string, zone *time.Location) (first, last time.Time, err error) {
+	if first, err = c.backfillTime("from", from, zone); err != nil {
+		return first, last, err
+	}
+	last, err = c.backfillTime("to", to, zone)
+	return first, last, err
+}
+
+func (c *cli) backfillTime(flag, text string, zone *time.Location) (time.Time, error) {
+	t, err := parseInstant(text, c.now(), zone)
 	if err != nil {
 		return t, usageError{fmt.Sprintf("--%s %q is not a time", flag, text), "write it as 2026-01-31T02:30:00Z"}
 	}

@@ -18,6 +18,7 @@ type bulk struct {
 	of         string // which of them, such as " with labels team=a"; empty: all
 	targets    []target
 	do         func(ctx context.Context, name string) error // one change, guarded on its own
+	made       []string                                     // the runs that the changes have returned
 }
 
 // target is a job or a run that a bulk changes.
@@ -27,6 +28,25 @@ type target struct{ name, note string }
 type bulkResult struct {
 	Done   []string      `json:"done"`
 	Failed []bulkFailure `json:"failed"`
+}
+
+// document returns what a format prints. -o name prints a name for each change, as the change of one run or job does.
+func (b *bulk) document(f format, r bulkResult) any {
+	if f != formatName {
+		return r
+	}
+	names := r.Done
+	if b.made != nil {
+		names = b.made
+	}
+	type named struct {
+		Name string `json:"name"`
+	}
+	list := make([]named, len(names))
+	for i, name := range names {
+		list[i].Name = name
+	}
+	return list
 }
 
 type bulkFailure struct {
@@ -46,7 +66,7 @@ func (c *cli) bulk(ctx context.Context, b *bulk, yes bool) error {
 	n := len(b.targets)
 	if n == 0 {
 		return c.print(
-			bulkResult{[]string{}, []bulkFailure{}},
+			b.document(c.format, bulkResult{[]string{}, []bulkFailure{}}),
 			func(p *page) { p.line("no %ss to %s%s", b.noun, b.verb, b.of) },
 		)
 	}
@@ -67,7 +87,10 @@ func (c *cli) bulk(ctx context.Context, b *bulk, yes bool) error {
 		return errors.New("nothing was changed")
 	}
 	result, err := c.changeAll(ctx, b)
-	if printErr := c.print(result, func(p *page) { p.line("%s %s", counted(len(result.Done), b.noun), b.done) }); err == nil {
+	printErr := c.print(b.document(c.format, result), func(p *page) {
+		p.line("%s %s", counted(len(result.Done), b.noun), b.done)
+	})
+	if err == nil {
 		err = printErr
 	}
 	switch {
@@ -87,11 +110,10 @@ func (c *cli) bulk(ctx context.Context, b *bulk, yes bool) error {
 func (c *cli) bulkRuns(ctx context.Context, cl *client.Client, b *bulk, yes bool, wait waitFlags, want job.State,
 	do func(ctx context.Context, name string) (api.RunView, error),
 ) error {
-	var names []string
 	b.do = func(ctx context.Context, name string) error {
 		r, err := do(ctx, name)
 		if err == nil {
-			names = append(names, r.Ref)
+			b.made = append(b.made, r.Ref)
 		}
 		return err
 	}
@@ -99,7 +121,7 @@ func (c *cli) bulkRuns(ctx context.Context, cl *client.Client, b *bulk, yes bool
 	if !wait.wait || ctx.Err() != nil || errors.Is(err, api.ErrUnavailable) {
 		return err
 	}
-	return errors.Join(err, c.awaitAll(ctx, cl, names, wait, want))
+	return errors.Join(err, c.awaitAll(ctx, cl, b.made, wait, want))
 }
 
 // awaitAll waits for the end of runs, and reports each. A run whose record was removed meanwhile counts as one that failed.

@@ -49,11 +49,12 @@ func (b *bulkFlags) many(cmd *cobra.Command) bool {
 	return false
 }
 
-// args checks the arguments: one name, or flags that select. With --state or --since, the name of a job selects too.
+// args checks the arguments: one name, or flags that select. With --state or --since, the name of a job selects too. With one name,
+// --yes has no effect, because the command does not ask.
 func (b *bulkFlags) args(one cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case !b.many(cmd) && b.yes:
+		case !b.many(cmd) && b.yes && len(args) == 0:
 			return usagef("%s: --yes needs one of --%s", cmd.Name(), strings.Join(b.selects, ", --"))
 		case !b.many(cmd):
 			return one(cmd, args)

@@ -85,9 +85,7 @@ func (c *cli) printChecked(set *config.Set) (warned int, err error) {
 	const slots, notes = 3, 5
 	now := c.now()
 	checked := checkedSet{Hash: set.Hash, Jobs: []checkedJob{}, Mistakes: []mistake{}}
-	files := map[string]bool{}
 	for _, d := range definitions(set) {
-		files[d.File] = true
 		j := checkedJob{Name: d.Name, File: d.File, Line: d.Line, Schedule: scheduleOf(&d.Spec), Notes: []string{}}
 		j.Slots = upcoming(d.Name, &d.Spec, now, slots)
 		if s, err := policy.When(d.Name, &d.Spec); err == nil && s != nil {
@@ -105,7 +103,7 @@ func (c *cli) printChecked(set *config.Set) (warned int, err error) {
 		checked.Jobs = append(checked.Jobs, j)
 	}
 	return warned, c.print(checked, func(p *page) {
-		p.line("valid: %s in %s", counted(len(set.Jobs), "job"), counted(len(files), "file"))
+		p.line("valid: %s in %s", counted(len(set.Jobs), "job"), counted(set.Files, "file"))
 		if !p.wide {
 			for _, j := range checked.Jobs {
 				for _, w := range j.warnings {

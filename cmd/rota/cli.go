@@ -16,6 +16,7 @@ import (
 // cli holds the parts that all commands share: the streams, the clock, the environment and the global flags.
 type cli struct {
 	in       io.Reader
+	quit     <-chan struct{} // closed by the first signal that ends the command; nil: no signal does
 	out, err io.Writer
 	lines    *lineQueue // the queue in front of err; nil until queueErr is called
 	now      func() time.Time
@@ -34,6 +35,7 @@ type cli struct {
 	pageable  bool // the command only reads, so a pager may show its text
 	altering  bool // the command changes something before it prints
 	watching  bool // the command goes on until a signal
+	headed    bool // the header of custom-columns is printed already
 	drawing   bool // the command owns the whole screen, so a note would disturb it
 	rawOutput bool // control sequences of jobs reach the terminal
 }

@@ -27,7 +27,9 @@ func newConfigShowCommand(c *cli) *cobra.Command {
 		SuggestFor: []string{"view"},
 		Short:      "Show the settings of a replica, as YAML",
 		Long: `Print the settings that ` + "`rota serve`" + ` would use on this machine. They come from flags, ROTA_… variables, the
-file and the defaults; the first of them wins. With --origin, print the source of each value.`,
+file and the defaults; the first of them wins. With --origin, print the source of each value.
+
+If the settings or auth.file have mistakes, the exit code is 78, as that of ` + "`rota serve`" + `.`,
 		Example: "  rota config show --config /etc/rota/rota.yaml --origin",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,13 +40,30 @@ file and the defaults; the first of them wins. With --origin, print the source o
 			for _, w := range s.Warnings {
 				c.printErr("warning: %s", w)
 			}
-			return c.printSettings(&s, origin)
+			if err := c.printSettings(&s, origin); err != nil {
+				return err
+			}
+			return c.checkAuthFile(&s)
 		},
 	}
 	config.AddFlags(cmd.Flags())
 	addSettingsFlag(cmd, &file, "settings file (ROTA_CONFIG)")
 	cmd.Flags().BoolVar(&origin, "origin", false, "print the source of each value")
 	return cmd
+}
+
+// checkAuthFile returns the mistakes of auth.file, because no process starts with them. It only warns of a file that this user
+// cannot read.
+func (c *cli) checkAuthFile(s *config.Settings) error {
+	if s.Auth.Mode == config.AuthOff {
+		return nil
+	}
+	_, err := config.LoadAuth(s.Auth.File)
+	if config.IsUnread(err) {
+		c.printErr("warning: %v", err)
+		return nil
+	}
+	return err
 }
 
 // addSettingsFlag adds the flag --config. If it were empty, a script with an unset variable would start a process with the default

@@ -37,3 +37,26 @@ func TestTheSettingsFileOfTheEnvironmentIsRead(t *testing.T) {
 		t.Errorf("--config beside it: got %d, %q", code, stderr)
 	}
 }
+
+func TestConfigShowReadsAuthFile(t *testing.T) {
+	dir := t.TempDir()
+	settings, file := filepath.Join(dir, "rota.yaml"), filepath.Join(dir, "auth.yaml")
+	if err := os.WriteFile(settings, []byte("node: {name: q7}\nauth: {mode: required, file: "+file+"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	show := []string{"config", "show", "--config", settings}
+	code, out, stderr := runHere([]string{"HOME=" + dir}, show...)
+	if code != exitOK || !strings.Contains(stderr, "warning: "+file) || !strings.Contains(out, "name: q7") {
+		t.Errorf("without the file: got %d, %q and %q; want a warning", code, out, stderr)
+	}
+	for role, want := range map[string]int{"admin": exitOK, "boss": exitBadConfig} {
+		text := "bindings: [{principal: a, role: " + role + "}]\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, out, stderr := runHere([]string{"HOME=" + dir}, show...)
+		if code != want || !strings.Contains(out, "name: q7") || (want == exitOK) != (stderr == "") {
+			t.Errorf("%s: got %d, %q and %q; want %d", text, code, out, stderr, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -82,12 +83,13 @@ func (c *cli) etcdctlArgs(ctx context.Context, args []string) ([]string, error) 
 	}
 	flags := []string{"--endpoints=" + strings.Join(etcd.Endpoints, ",")}
 	login := map[string]string{"cert": etcd.TLS.Cert, "key": etcd.TLS.Key, "cacert": etcd.TLS.CA, "user": etcd.Username}
+	user := cmp.Or(userIn(rest), c.getenv("ETCDCTL_USER"), etcd.Username)
 	for name, value := range login {
-		if value != "" {
+		if value != "" && c.getenv("ETCDCTL_"+strings.ToUpper(name)) == "" { // etcdctl refuses a flag beside its variable
 			flags = append(flags, "--"+name+"="+value)
 		}
 	}
-	if etcd.PasswordFile != "" {
+	if etcd.PasswordFile != "" && c.getenv("ETCDCTL_PASSWORD") == "" && user == etcd.Username {
 		b, err := os.ReadFile(etcd.PasswordFile)
 		if err != nil {
 			return nil, &failure.ConfigError{Err: fmt.Errorf("read etcd.password_file: %w", err)}
@@ -102,20 +104,40 @@ const slowTimeout = "10m"
 
 // slow reports whether args are a command whose duration depends on the size of the store, and have no limit of their own.
 func slow(args []string) bool {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
-	}
+	args = options(args)
 	limited := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--command-timeout") })
 	return !limited && (slices.Contains(args, "defrag") || slices.Contains(args, "compaction"))
+}
+
+// options returns the arguments before "--": those behind it are no options.
+func options(args []string) []string {
+	if end := slices.Index(args, "--"); end >= 0 {
+		return args[:end]
+	}
+	return args
+}
+
+// userIn returns the value of the last --user in args; "" if there is none. The value may have a password.
+func userIn(args []string) (user string) {
+	args = options(args)
+	for i, arg := range args {
+		name, value, joined := strings.Cut(arg, "=")
+		switch {
+		case name != "--user":
+		case joined:
+			user = value
+		case i+1 < len(args):
+			user = args[i+1]
+		}
+	}
+	return user
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" }
 
 // needsNoStore reports whether args are an etcdctl command that needs no store, such as help.
 func needsNoStore(args []string) bool {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
-	}
+	args = options(args)
 	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
 	return first < 0 || slices.ContainsFunc(args, isHelp) ||
 		slices.Contains([]string{"help", "version", "completion", "options"}, args[first])

@@ -93,6 +93,15 @@ func TestAnotherProgramAtTheAddressIsUnavailable(t *testing.T) {
 	}
 }
 
+// A wait whose time is over before a replica answered knows no state of the run.
+func TestAWaitWithoutAnAnswer(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(waitedError{time.Second})
+	if got, want := unfinished(ctx, "a/b", &job.Run{}).Error(), "run a/b is in an unknown state after 1s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // onWrite is a writer that calls the function with each written text.
 type onWrite func(text string) error
 
@@ -220,6 +229,8 @@ func TestRefusalIsOneMessageAndOneHint(t *testing.T) {
 		"several lines":    {errors.New("one\ntwo"), "rota: one\n      two\n"},
 		"connection broke": {&client.Unreachable{Servers: []string{"https://q1:8470"}, Err: &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}}, "rota: no rota answers at https://q1:8470: write tcp: write: broken pipe\nhint: if it wants a certificate, name yours with --cert and --cert-key; its log has the reason\n"},
 		"other name":       {&client.Unreachable{Servers: []string{"https://10.0.0.1:8470"}, Err: x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"q1"}}, Host: "q1.internal"}}, "rota: no rota answers at https://10.0.0.1:8470: x509: certificate is valid for q1, not q1.internal\nhint: name it as its certificate does, or issue a certificate for this name: `rota pki issue --host`\n"},
+		"no TLS there": {&client.Unreachable{Servers: []string{"https://q1:8470"}, Err: http.ErrSchemeMismatch},
+			"rota: no rota answers at https://q1:8470: http: server gave HTTP response to HTTPS client\nhint: it has no TLS: name it with http://\n"},
 		"mistakes in file": {config.Errors{{File: "a.yaml", Line: 1, Col: 2, Msg: "bad"}}, "a.yaml:1:2: bad\nrota: 1 mistake found\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,22 +18,19 @@ func newExplainCommand(c *cli) *cobra.Command {
 		Use:   "explain RUN | JOB [TIME]",
 		Short: "Explain why a slot ran, ran late, or did not run",
 		Long: `Explain what happened at a past slot, or what will happen at a future one. A run stands for its slot, and a job
-without a time for the slot of its latest run. A time without a zone is in the job's zone;
-"now" and "2h ago" work, too. For a deleted job, rota knows the runs and skipped slots that history keeps, and a time
-without a zone is UTC.`,
+without a time for the slot of its latest run, or for now if no slot has run. A time without a zone is in the job's zone,
+and one without a date is of today. "now" and "2h ago" work, too. For a deleted job, rota knows the runs and skipped slots
+that history keeps, and a time without a zone is UTC.`,
 		Example: `  rota explain nightly-backup "2026-11-21 02:30"
+  rota explain nightly-backup 02:30
   rota explain nightly-backup/2026-01-31T02:30:00Z`,
 		Args:              takes("JOB", "[TIME]"),
 		ValidArgsFunction: c.completeJobs,
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
 			if len(args) == 1 {
-				return orKey(c.withRun(slotted(), c.explainRun)(ctx, cl, args), args[0])
+				return orKey(c.explainLatest(ctx, cl, args), args[0])
 			}
-			v, err := c.explain(ctx, cl, args[0], args[1])
-			if err != nil {
-				return err
-			}
-			return c.print(v, func(p *page) { writeExplanation(p, &v) })
+			return c.explainTime(ctx, cl, args[0], args[1])
 		}),
 	}
 }
@@ -53,6 +50,24 @@ func slotted() choice {
 	return choice{suits: func(r *api.RunView) bool { return r.ID == job.SlotID(r.Slot) }}
 }
 
+// explainLatest explains the slot of a run. A job stands for its latest run that has a slot, or for now if it has no such run.
+func (c *cli) explainLatest(ctx context.Context, cl *client.Client, args []string) error {
+	if strings.Contains(args[0], "/") {
+		return c.explainRun(ctx, cl, args)
+	}
+	name, err := latestRun(ctx, cl, args[0], slotted())
+	_, id, _ := strings.Cut(name, "/")
+	_, manual := time.Parse(time.RFC3339, id)
+	switch {
+	case errors.Is(err, job.ErrNotFound), err == nil && manual != nil:
+		return c.explainTime(ctx, cl, args[0], "now")
+	case err != nil:
+		return err
+	}
+	c.printErr("run %s", name)
+	return c.explainRun(ctx, cl, []string{name})
+}
+
 // explainRun explains the slot of the run that args names.
 func (c *cli) explainRun(ctx context.Context, cl *client.Client, args []string) error {
 	name, slot, _ := strings.Cut(args[0], "/")
@@ -60,7 +75,12 @@ func (c *cli) explainRun(ctx context.Context, cl *client.Client, args []string) 
 	if err != nil {
 		return usageError{"run " + args[0] + " has no slot", "`rota run-info " + args[0] + "` shows what happened to it"}
 	}
-	v, err := c.explain(ctx, cl, name, at.Format(time.RFC3339Nano))
+	return c.explainTime(ctx, cl, name, at.Format(time.RFC3339Nano))
+}
+
+// explainTime explains what happened, or will happen, at a time.
+func (c *cli) explainTime(ctx context.Context, cl *client.Client, name, text string) error {
+	v, err := c.explain(ctx, cl, name, text)
 	if err != nil {
 		return err
 	}

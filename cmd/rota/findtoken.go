@@ -98,7 +98,7 @@ func (c *cli) stdinToken(_ context.Context, server string) (string, error) {
 	}
 	c.readStdin.Do(func() {
 		var text []byte
-		text, c.stdinErr = io.ReadAll(io.LimitReader(c.in, maxToken))
+		text, c.stdinErr = io.ReadAll(io.LimitReader(c.stdin(), maxToken))
 		c.stdinText = string(text)
 	})
 	if c.stdinErr != nil {

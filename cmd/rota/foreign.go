@@ -56,6 +56,7 @@ var foreignFlags = map[string]string{
 	"n": noNamespaces, "namespace": noNamespaces, "A": noNamespaces, "all-namespaces": noNamespaces,
 	"w": follows, "watch": follows,
 	"p": earlier, "previous": earlier,
+	"v": version, "version": version,
 	"for":         "`rota wait` waits for the end of a run; `rota events JOB` lists the events of a job",
 	"show-labels": "-o wide shows labels",
 	"no-headers":  "-o name prints names alone, and -o jsonpath=… other fields",
@@ -63,9 +64,21 @@ var foreignFlags = map[string]string{
 	"context":     "name a cluster with --server or ROTA_SERVER", "kubeconfig": "name a cluster with --server or ROTA_SERVER",
 }
 
+// foreignFlag returns the hint for a flag that the command does not have; "" if there is none. For journalctl, -n is a number.
+func foreignFlag(cmd *cobra.Command, name string) string {
+	switch {
+	case name == "n" && cmd.Flags().Lookup("limit") != nil:
+		return "--limit says how many"
+	case name == "n" && cmd.Name() == "logs":
+		name = "tail"
+	}
+	return foreignFlags[name]
+}
+
 const (
 	noNamespaces = "rota has no namespaces: -l selects jobs by labels"
 	follows      = "`rota events -f` follows events, and `rota runs -w JOB` runs"
+	version      = "`rota version` shows the version"
 	earlier      = "`rota runs JOB` lists earlier runs, and --attempt N selects an earlier attempt"
 )
 

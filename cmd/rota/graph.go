@@ -42,7 +42,7 @@ The formats dot and mermaid are pictures for Graphviz and Mermaid.`,
 				return c.print(nil, func(p *page) { writeDot(p, views) })
 			case "mermaid":
 				return c.print(nil, func(p *page) { writeMermaid(p, views) })
-			case "text":
+			case "text", "table", "wide":
 			default:
 				c.format = format(form)
 			}
@@ -57,7 +57,7 @@ The formats dot and mermaid are pictures for Graphviz and Mermaid.`,
 	return cmd
 }
 
-var graphForms = []string{"text", "dot", "mermaid", "json", "yaml"}
+var graphForms = []string{"text", "table", "wide", "dot", "mermaid", "json", "yaml"}
 
 // workflows returns the workflow of a job, or all workflows.
 func (c *cli) workflows(ctx context.Context, cl *client.Client, args []string, slot string) ([]api.WorkflowView, error) {

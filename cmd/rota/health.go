@@ -150,6 +150,9 @@ func probe(ctx context.Context, credentials *tls.Config, server, path string, ti
 		return v
 	}
 	v.Healthy, v.Text = res.StatusCode == http.StatusOK, strings.TrimSpace(string(text))
+	if v.Text == "" {
+		v.Text = "answered " + res.Status
+	}
 	if where := res.Header.Get("Location"); where != "" && !v.Healthy {
 		v.Text = fmt.Sprintf("answered %s, which leads to %s: is it the right address?", res.Status, where)
 	}

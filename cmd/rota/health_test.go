@@ -41,6 +41,8 @@ func TestHealth(t *testing.T) {
 	t.Cleanup(late.Close)
 	proxy := httptest.NewServer(http.RedirectHandler(server.URL+"/livez", http.StatusFound))
 	t.Cleanup(proxy.Close)
+	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
+	t.Cleanup(empty.Close)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 
@@ -53,6 +55,7 @@ func TestHealth(t *testing.T) {
 	}{
 		{"a process that answers is alive", []string{"--server", server.URL}, exitOK, "ok\n", ""},
 		{"a process that is not ready says why", []string{"--server", server.URL, "--ready"}, exitFailed, "", "etcd does not answer"},
+		{"an answer without a text has a status", []string{"--server", empty.URL}, exitFailed, "", "answered 404 Not Found"},
 		{"nobody is not alive", []string{"--server", gone.URL}, exitFailed, "", "refused"},
 		{"a proxy that leads elsewhere is no answer", []string{"--server", proxy.URL, "--ready"}, exitFailed, "", "302 Found, which leads to"},
 		{"of several all have to be", []string{"--server", server.URL + "," + gone.URL}, exitFailed, "ok\n", "refused"},

@@ -32,6 +32,8 @@ func answerHint(err error) string {
 		return "name the authority of its certificate with --cacert, or the settings on its host with ROTA_CONFIG"
 	case errors.As(err, &none) && certificateRefused.MatchString(none.Err.Error()):
 		return "name a certificate that it accepts with --cert and --cert-key, or the settings on its host with ROTA_CONFIG"
+	case errors.As(err, &none) && errors.Is(none.Err, http.ErrSchemeMismatch):
+		return "it has no TLS: name it with http://"
 	case errors.As(err, &none) && otherName(none.Err):
 		return "name it as its certificate does, or issue a certificate for this name: `rota pki issue --host`"
 	case errors.As(err, &none) && closedEarly(none):
@@ -83,7 +85,9 @@ func otherName(err error) bool {
 // so, and its answer that says so is often lost.
 func closedEarly(err *client.Unreachable) bool {
 	broken, ok := errors.AsType[*net.OpError](err.Err)
-	return ok && broken.Op == "write" && strings.HasPrefix(err.Servers[0], "https://")
+	// The error of Go's HTTP/2 has no type.
+	early := ok && broken.Op == "write" || strings.Contains(err.Err.Error(), "http2: client conn could not be established")
+	return early && strings.HasPrefix(err.Servers[0], "https://")
 }
 
 // rejectsToken reports whether a server answered that the token proves nobody.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,7 +15,10 @@ func TestHintsOfTLS(t *testing.T) {
 	for want, err := range map[string]error{
 		"renew-certificates.md": &client.Unreachable{Servers: []string{"https://q1:8470"}, Err: ended},
 		"--cacert":              &client.Unreachable{Servers: []string{"https://q1:8470"}, Err: x509.UnknownAuthorityError{}},
-		"ROTA_CONFIG":           &client.Error{Foreign: true, Status: 400, Server: "http://127.0.0.1:8470"},
+		"name yours with --cert": &client.Unreachable{
+			Servers: []string{"https://q1:8470"}, Err: errors.New("http2: client conn could not be established"),
+		},
+		"ROTA_CONFIG": &client.Error{Foreign: true, Status: 400, Server: "http://127.0.0.1:8470"},
 	} {
 		if got := answerHint(err); !strings.Contains(got, want) {
 			t.Errorf("%v: got the hint %q, want %q in it", err, got, want)

@@ -32,7 +32,9 @@ a job file cannot say is reported on stderr with its place, and the exit code is
 		"  rota import systemd /etc/systemd/system/backup.{timer,service}\n"+
 			"  systemctl cat backup.timer backup.service | rota import systemd -", &system, &zone)
 	for _, sub := range []*cobra.Command{crontab, systemd} {
-		sub.Flags().Var(&givenFlag{&zone, "the name of a zone"}, "timezone", "time `zone` of the machine that the files are from")
+		flag := sub.Flags().VarPF(&givenFlag{&zone, "the name of a zone"}, "timezone", "",
+			"time `zone` of the machine that the files are from (default: that of this machine)")
+		flag.DefValue = ""
 	}
 	return group(cmd, crontab, systemd,
 		c.importCommand(importer.KindCronJob, "Translate CronJobs of Kubernetes",
@@ -46,7 +48,7 @@ func (c *cli) importCommand(kind, short, example string, system *bool, zone *str
 	return &cobra.Command{
 		Use: kind + " FILE...", Short: short, Example: example,
 		Args: takes("FILE..."),
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(cmd *cobra.Command, files []string) error {
 			texts := map[string]string{}
 			for _, file := range files {
 				text, err := c.readInput(file)
@@ -55,8 +57,12 @@ func (c *cli) importCommand(kind, short, example string, system *bool, zone *str
 				}
 				texts[file] = string(text)
 			}
+			o := importer.Options{Kind: kind, Timezone: *zone}
+			if cmd.Flags().Changed("system") {
+				o.System = system
+			}
 			var res importer.Result
-			if err := importer.Translate(importer.Options{Kind: kind, System: *system, Timezone: *zone}, files, texts, &res); err != nil {
+			if err := importer.Translate(o, files, texts, &res); err != nil {
 				return err
 			}
 			if res.MachineZone && *zone == "" {
@@ -73,7 +79,7 @@ const maxImport = 16 << 20
 
 // readInput reads a file, or stdin if its name is -.
 func (c *cli) readInput(file string) ([]byte, error) {
-	in := c.in
+	in := c.stdin()
 	if file != importer.Stdin {
 		f, err := os.Open(file)
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,10 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // relative formats the distance of an instant from now: "in 3m", "2s ago", "now".
 func relative(t, now time.Time) string {
 	switch d := t.Sub(now); {
+	case d == math.MaxInt64: // a Duration ends after 292 years
+		return fmt.Sprintf("in %dy", t.Year()-now.Year())
+	case d == math.MinInt64:
+		return fmt.Sprintf("%dy ago", now.Year()-t.Year())
 	case d >= time.Second:
 		return "in " + roughly(d)
 	case d <= -time.Second:
@@ -70,7 +75,20 @@ func parseSpan(text string) (time.Duration, error) {
 	} else if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return d, nil
 	}
+	if isNegative(text) {
+		return 0, usageError{fmt.Sprintf("the time span %s is negative", text), "leave the minus sign out"}
+	}
 	return 0, usageError{fmt.Sprintf("%q is not a time span", text), "write it with a unit, for example 90s, 2h or 7d"}
+}
+
+// isNegative reports whether a text is a time span with a minus sign.
+func isNegative(text string) bool {
+	positive, ok := strings.CutPrefix(text, "-")
+	if !ok {
+		return false
+	}
+	_, err := parseSpan(positive)
+	return err == nil
 }
 
 // spanFlag is the value of a flag that parseSpan reads.
@@ -86,7 +104,7 @@ func addSpan(flags *pflag.FlagSet, to *time.Duration, name string, value time.Du
 func (f *spanFlag) Set(s string) error {
 	d, err := parseSpan(s)
 	switch {
-	case strings.HasPrefix(s, "-"):
+	case isNegative(s):
 		return errors.New("it must not be negative")
 	case err != nil:
 		return errors.New("it is not a time span: write it with a unit, for example 90s, 2h or 7d")
@@ -111,8 +129,21 @@ var wallLayouts = []string{
 	"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05", time.DateOnly,
 }
 
-// parseInstant reads a time: RFC 3339, "now", "2h ago", "in 10m", or a wall time in zone. If a change of the clock repeats that
-// time, it is the first one. If the clock jumps over it, it is as much later. Fixed times of cron expressions run then, too.
+// clockTime reads a time of day, and returns it on the day of now in zone. It returns false for another text.
+func clockTime(text string, now time.Time, zone *time.Location) (time.Time, bool) {
+	for _, layout := range []string{"15:04", time.TimeOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			year, month, day := now.In(zone).Date()
+			first, _ := schedule.Wall(time.Date(year, month, day, t.Hour(), t.Minute(), t.Second(), 0, time.UTC), zone)
+			return first, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// parseInstant reads a time: RFC 3339, "now", "2h ago", "in 10m", a time of today, or a wall time in zone. If a change of the
+// clock repeats that time, it is the first one. If the clock jumps over it, it is as much later. Fixed times of cron
+// expressions run then, too.
 func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "now" {
@@ -122,6 +153,9 @@ func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, e
 		year, month, day := now.In(zone).Date()
 		first, _ := schedule.Wall(time.Date(year, month, day-back, 0, 0, 0, 0, time.UTC), zone)
 		return first, nil
+	}
+	if today, ok := clockTime(text, now, zone); ok {
+		return today, nil
 	}
 	if span, ok := strings.CutSuffix(text, " ago"); ok {
 		if d, err := parseSpan(span); err == nil {
@@ -143,7 +177,7 @@ func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, e
 		}
 	}
 	return time.Time{}, usageError{fmt.Sprintf("%q is not a time", text),
-		`write it as 2026-01-31T02:30:00Z, "2026-01-31 02:30", now, today, "2h ago" or "in 10m"`}
+		`write it as 2026-01-31T02:30:00Z, "2026-01-31 02:30", 02:30, now, today, "2h ago" or "in 10m"`}
 }
 
 // loadZone returns a time zone by its IANA name, UTC for "".

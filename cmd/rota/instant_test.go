@@ -27,6 +27,11 @@ func TestRelative(t *testing.T) {
 			t.Errorf("relative(now%+v): got %q, want %q", tc.away, got, tc.want)
 		}
 	}
+	for year, want := range map[int]string{0: "2026y ago", 9999: "in 7973y"} { // beyond the range of a duration
+		if got := relative(time.Date(year, 11, 21, 0, 0, 0, 0, time.UTC), noon); got != want {
+			t.Errorf("relative(year %d): got %q, want %q", year, got, want)
+		}
+	}
 }
 
 func TestFormatDuration(t *testing.T) {
@@ -59,6 +64,8 @@ func TestParseInstant(t *testing.T) {
 		"2026-01-31 02:30":          "2026-01-31T01:30:00Z",
 		"2026-07-31T02:30:15":       "2026-07-31T00:30:15Z",
 		"2026-01-31":                "2026-01-30T23:00:00Z",
+		"10:50":                     "2026-11-21T09:50:00Z", // of today
+		"23:50:05":                  "2026-11-21T22:50:05Z",
 	} {
 		got, err := parseInstant(text, noon, berlin)
 		if err != nil || stamp(got) != want {
@@ -80,7 +87,7 @@ func TestParseInstant(t *testing.T) {
 	if got, err := parseInstant("2027-10-31 02:30", noon, berlin); err != nil || stamp(got) != "2027-10-31T00:30:00Z" {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for _, text := range []string{"", "ago", " ago", "2 hours ago", "-2h ago", "in", "tomorrow", "2026-13-01", "12:00"} {
+	for _, text := range []string{"", "ago", " ago", "2 hours ago", "-2h ago", "in", "tomorrow", "2026-13-01", "24:00", "12"} {
 		if got, err := parseInstant(text, noon, berlin); err == nil {
 			t.Errorf("parseInstant(%q): got %v, want an error", text, got)
 		}

@@ -21,7 +21,7 @@ func (c *cli) loadJobs(paths []string) (*config.Set, error) {
 	if len(paths) > 1 {
 		return nil, usagef("- reads stdin, and does not combine with other paths")
 	}
-	text, err := io.ReadAll(c.in)
+	text, err := io.ReadAll(c.stdin())
 	if err != nil {
 		return nil, fmt.Errorf("read stdin: %w", err)
 	}

@@ -54,7 +54,7 @@ func newJobsCommand(c *cli) *cobra.Command {
 				return err
 			}
 			list := api.JobList{Jobs: append([]api.JobView{}, jobs...)} // never null in JSON
-			return c.print(list, func(p *page) {
+			err = c.print(list, func(p *page) {
 				switch {
 				case len(jobs) > 0 || selector == "" && len(states) == 0:
 					writeJobs(p, jobs, running)
@@ -64,6 +64,11 @@ func newJobsCommand(c *cli) *cobra.Command {
 					p.line("no jobs with labels %s", selector)
 				}
 			})
+			if err != nil {
+				return err
+			}
+			c.noteGate(ctx, cl)
+			return nil
 		}),
 	}
 	addSelector(cmd, &selector)

@@ -13,6 +13,6 @@ func main() {
 
 // run does the work of main. The arguments replace the environment, so that tests can call it. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &cli{in: stdin, out: stdout, err: stderr, now: time.Now, environ: os.Environ()}
+	c := &cli{in: stdin, quit: ctx.Done(), out: stdout, err: stderr, now: time.Now, environ: os.Environ()}
 	return c.run(ctx, args)
 }

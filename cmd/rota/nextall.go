@@ -61,7 +61,7 @@ func (o *nextOutput) addCluster(ctx context.Context, c *cli, selector string, fr
 		return nil, err
 	}
 	if cluster.Paused != nil {
-		notes = append(notes, "all jobs are paused: slots that pass meanwhile are skipped")
+		notes = append(notes, allPaused)
 	}
 	var paused []string
 	for i := range jobs {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/top"
@@ -149,10 +148,10 @@ func orDash(s string) string {
 	return s
 }
 
-// printable replaces control characters except those in keep. They would disturb a table or a terminal.
+// printable replaces the characters that would disturb a table or a terminal, except those in keep.
 func printable(s string, keep ...rune) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && !slices.Contains(keep, r) {
+		if top.Disturbs(r) && !slices.Contains(keep, r) {
 			return ' '
 		}
 		return r

@@ -17,7 +17,7 @@ func newPauseCommand(c *cli) *cobra.Command {
 are skipped. Started runs continue.`,
 		Example: "  rota pause charge --reason 'billing is down'",
 	}, switching{
-		done: "paused", since: "jobs that were defined or changed since a time, or since a span ago (1h, 7d)",
+		done: "paused", doneAll: "all jobs paused", since: "jobs that were defined or changed since a time, or since a span ago (1h, 7d)",
 		at:  func(v *api.JobView) (time.Time, bool) { return v.Updated, v.Paused == nil },
 		one: (*client.Client).PauseJob, all: (*client.Client).PauseAll,
 	})
@@ -29,7 +29,8 @@ func newResumeCommand(c *cli) *cobra.Command {
 		Short:   "Dispatch paused jobs again",
 		Example: "  rota resume charge",
 	}, switching{
-		done: "resumed", since: "jobs that were paused since a time, or since a span ago (1h, 7d)",
+		done: "resumed", doneAll: "all jobs resumed, except any with a pause of its own",
+		since: "jobs that were paused since a time, or since a span ago (1h, 7d)",
 		at: func(v *api.JobView) (at time.Time, applies bool) {
 			if v.Paused != nil {
 				at = v.Paused.At
@@ -42,11 +43,12 @@ func newResumeCommand(c *cli) *cobra.Command {
 
 // switching is what pause and resume do.
 type switching struct {
-	done  string                               // "paused"
-	since string                               // the usage of --since
-	at    func(*api.JobView) (time.Time, bool) // the time that --since looks at, and whether the job is in the other state
-	one   func(*client.Client, context.Context, string, string) (api.JobView, error)
-	all   func(*client.Client, context.Context, string) (api.GateView, error)
+	done    string                               // "paused"
+	doneAll string                               // what --all prints
+	since   string                               // the usage of --since
+	at      func(*api.JobView) (time.Time, bool) // the time that --since looks at, and whether the job is in the other state
+	one     func(*client.Client, context.Context, string, string) (api.JobView, error)
+	all     func(*client.Client, context.Context, string) (api.GateView, error)
 }
 
 // newSwitchCommand completes the command pause or resume.
@@ -72,7 +74,7 @@ func newSwitchCommand(c *cli, cmd *cobra.Command, s switching) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.print(g, func(p *page) { p.line("all jobs %s", s.done) })
+			return c.print(g, func(p *page) { p.line("%s", s.doneAll) })
 		}
 		if many.many(cmd) {
 			since, err := c.sinceInstant(many.since)
@@ -99,7 +101,11 @@ func newSwitchCommand(c *cli, cmd *cobra.Command, s switching) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.print(v, func(p *page) { p.line("job %s %s", v.Job.Name, s.done) })
+		if err := c.print(v, func(p *page) { p.line("job %s %s", v.Job.Name, s.done) }); err != nil {
+			return err
+		}
+		c.noteGate(ctx, cl)
+		return nil
 	})
 	many.add(cmd)
 	addSince(cmd, &many.since, s.since)
@@ -107,4 +113,16 @@ func newSwitchCommand(c *cli, cmd *cobra.Command, s switching) *cobra.Command {
 	cmd.Flags().BoolVar(&every, "all", false, "all jobs of the cluster")
 	cmd.Flags().StringVar(&reason, "reason", "", "text that is shown with the pause")
 	return cmd
+}
+
+const allPaused = "all jobs are paused: slots that pass meanwhile are skipped"
+
+// noteGate tells a person that no job runs now, if all jobs are paused.
+func (c *cli) noteGate(ctx context.Context, cl *client.Client) {
+	if !c.forPeople() {
+		return
+	}
+	if v, err := cl.Cluster(ctx); err == nil && v.Paused != nil {
+		c.printNote(allPaused)
+	}
 }

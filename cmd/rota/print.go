@@ -20,9 +20,10 @@ const (
 	formatWide  format = "wide"  // for people, with more columns and absolute times
 	formatJSON  format = "json"  // the document of the API
 	formatYAML  format = "yaml"  // the same in YAML
+	formatName  format = "name"  // one of package extract: the names of the elements
 )
 
-// formats lists the formats as people write them. A format that is none of the constants above is one of package extract.
+// formats lists the formats as people write them. A format that is none of the first four constants is one of package extract.
 func formats() []string {
 	return append([]string{string(formatTable), string(formatWide), string(formatJSON), string(formatYAML)}, extract.Forms()...)
 }
@@ -108,6 +109,9 @@ func (c *cli) writeData(to io.Writer, v any) error {
 		p, err := extract.Parse(string(c.format))
 		if err != nil {
 			return usageError{msg: err.Error()}
+		}
+		if c.headed {
+			p = extract.WithoutHeader(p)
 		}
 		if err := p.Print(to, b); err != nil {
 			wrong := usageError{"print -o " + string(c.format) + ": " + err.Error(), "see the fields with -o json"}

@@ -60,18 +60,23 @@ func flagTable(flags *pflag.FlagSet) string {
 	var rows strings.Builder
 	settings := 0
 	flags.VisitAll(func(f *pflag.Flag) {
-		switch {
-		case f.Hidden || f.Name == "help":
-		case isSetting(f.Name):
+		if isSetting(f.Name) {
 			settings++
-		default:
-			name, usage := pflag.UnquoteUsage(f)
-			short := ""
-			if f.Shorthand != "" {
-				short = "`-" + f.Shorthand + "`, "
-			}
-			fmt.Fprintf(&rows, "| %s`--%s` | %s | %s |\n", short, f.Name, name, usage)
 		}
+	})
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" || settings > 1 && isSetting(f.Name) {
+			return
+		}
+		name, usage := pflag.UnquoteUsage(f)
+		if !slices.Contains([]string{"", "0", "0s", "false", "[]"}, f.DefValue) && !strings.Contains(usage, "default") {
+			usage += " (default " + f.DefValue + ")"
+		}
+		short := ""
+		if f.Shorthand != "" {
+			short = "`-" + f.Shorthand + "`, "
+		}
+		fmt.Fprintf(&rows, "| %s`--%s` | %s | %s |\n", short, f.Name, name, usage)
 	})
 	text := ""
 	if rows.Len() > 0 {

@@ -174,7 +174,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if !ok {
 		return err
 	}
-	if hint := foreignFlags[unknown.GetSpecifiedName()]; hint != "" {
+	if hint := foreignFlag(cmd, unknown.GetSpecifiedName()); hint != "" {
 		return usageError{err.Error(), hint}
 	}
 	if len(unknown.GetSpecifiedName()) < 2 {

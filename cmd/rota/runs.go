@@ -129,6 +129,9 @@ func (c *cli) sinceInstant(since string) (time.Time, error) {
 		msg := fmt.Sprintf("--since %q is neither a time span nor a time", since)
 		return t, usageError{msg, "write it as 24h, 7d, today or 2026-01-31T02:30:00Z"}
 	}
+	if _, ofDay := clockTime(since, c.now(), time.Local); ofDay && t.After(c.now()) {
+		t = t.AddDate(0, 0, -1) // of yesterday
+	}
 	return t, nil
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -21,6 +23,35 @@ func untilSignal() context.Context {
 		}
 	}()
 	return ctx
+}
+
+// stdin returns a reader of stdin whose reads end with the first signal, also while a person types nothing.
+func (c *cli) stdin() io.Reader { return input{c.in, c.quit} }
+
+// input reads from another reader until quit is closed.
+type input struct {
+	from io.Reader
+	quit <-chan struct{}
+}
+
+// Read implements io.Reader. A signal does not end the read of a terminal or a pipe, so that read may outlive this call.
+func (r input) Read(to []byte) (int, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	own := make([]byte, len(to))
+	go func() { // ends with its read, or with the process
+		n, err := r.from.Read(own)
+		done <- result{own[:n], err}
+	}()
+	select {
+	case got := <-done:
+		return copy(to, got.text), got.err
+	case <-r.quit:
+		return 0, errors.New("interrupted")
+	}
 }
 
 // surviveBrokenPipes keeps this process alive if the reader of its stdout or stderr closes the pipe. By default a Go program dies

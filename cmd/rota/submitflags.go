@@ -139,7 +139,7 @@ func (c *cli) payload(flag string) (json.RawMessage, error) {
 	if name, ok := strings.CutPrefix(flag, "@"); ok {
 		var err error
 		if name == "-" {
-			text, err = io.ReadAll(io.LimitReader(c.in, api.MaxPayload+1))
+			text, err = io.ReadAll(io.LimitReader(c.stdin(), api.MaxPayload+1))
 		} else {
 			text, err = os.ReadFile(name)
 		}

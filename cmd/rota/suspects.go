@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"maps"
+	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/fill"
@@ -15,7 +18,7 @@ import (
 func suspects(s *job.Spec) (list []string) {
 	for _, look := range []func(*job.Spec) string{
 		suspectParams, suspectHooks, suspectCommand, suspectShell, suspectSecret, suspectHost, suspectJitter, suspectTimeout,
-		suspectZone,
+		suspectHeartbeat, suspectRetry, suspectZone,
 	} {
 		if warning := look(s); warning != "" {
 			list = append(list, warning)
@@ -59,17 +62,33 @@ func suspectCommand(s *job.Spec) string {
 	return ""
 }
 
+// meantReference finds the references that a worker would replace elsewhere. ${env:-prod} and ${env:0:3} belong to the shell.
+var meantReference = regexp.MustCompile(`\$\{(env:[A-Za-z_]\w*|file:/[^}]*)\}`)
+
 func suspectShell(s *job.Spec) string {
-	if refs.Has(s.Shell) {
+	if meantReference.MatchString(s.Shell) {
 		return "shell has a reference, which no worker replaces: put it into env, and use the variable"
 	}
 	return ""
 }
 
+// secretName matches the names of variables that hold secrets.
+var secretName = regexp.MustCompile(`(?i)(password|passwd|secret|token|api_?key)$`)
+
 // suspectSecret looks for a secret that the store and everybody who may read jobs would have.
 func suspectSecret(s *job.Spec) string {
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if value := s.Env[name]; value != "" && secretName.MatchString(name) && !refs.Has(value) {
+			return "env " + name + " is stored as it stands: use a reference such as ${env:" + name + "} or ${file:/run/secrets/name}"
+		}
+	}
 	if s.HTTP == nil {
 		return ""
+	}
+	if u, err := url.Parse(s.HTTP.URL); err == nil && u.User != nil && !refs.Has(s.HTTP.URL) {
+		if _, given := u.User.Password(); given {
+			return "url has a password, which is stored as it stands: use a reference such as ${env:PASSWORD}"
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.HTTP.Headers)) {
 		value := s.HTTP.Headers[name]
@@ -107,6 +126,30 @@ func suspectTimeout(s *job.Spec) string {
 	if s.Every > 0 && s.Overlap == job.OverlapSkip && s.Timeout > s.Every && s.Timeout != job.DefaultTimeout {
 		return fmt.Sprintf("timeout %v is longer than every %v: a slow run makes later slots skip, because overlap is skip",
 			s.Timeout, s.Every)
+	}
+	return ""
+}
+
+func suspectHeartbeat(s *job.Spec) string {
+	if s.Heartbeat > 0 && s.Heartbeat >= s.Timeout {
+		return fmt.Sprintf("heartbeat %v has no effect, because timeout %v ends the attempt first", s.Heartbeat, s.Timeout)
+	}
+	return ""
+}
+
+// suspectRetry looks for exit codes of a request, and for statuses of a program.
+func suspectRetry(s *job.Spec) string {
+	if s.Retry == nil {
+		return ""
+	}
+	for _, on := range s.Retry.On {
+		switch code, err := strconv.Atoi(string(on)); {
+		case on == job.RetryOnTimeout:
+		case s.HTTP != nil && err == nil && code < 100:
+			return fmt.Sprintf("retry.on: no request ends with %s: write a status such as 429 or 5xx", on)
+		case s.HTTP == nil && (err != nil || code > 255):
+			return fmt.Sprintf("retry.on: no program ends with %s: write an exit code such as 75", on)
+		}
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,7 +192,7 @@ func passes(err error) bool {
 // unfinished returns the error for a wait that ended before the run ended.
 func unfinished(ctx context.Context, name string, last *job.Run) error {
 	if waited, ok := errors.AsType[waitedError](context.Cause(ctx)); ok {
-		state := orDash(string(last.State))
+		state := cmp.Or(string(last.State), "in an unknown state") // no replica answered in time
 		if last.State == job.Pending && last.Reason != "" {
 			state += " (" + printable(last.Reason) + ")"
 		}

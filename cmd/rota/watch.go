@@ -100,7 +100,9 @@ func (c *cli) printRow(p *page, row watchedRow) error {
 	if c.format == formatYAML {
 		p.line("---")
 	}
-	return c.writeData(p.out, row.data)
+	err := c.writeData(p.out, row.data)
+	c.headed = true
+	return err
 }
 
 // watchStatus prints the state of the cluster again when something in it changes that a person should know.

@@ -40,6 +40,8 @@ func workerRows(p *page, workers []api.WorkerView) [][]any {
 			state = tinted{"pressure", yellow}
 		case w.Draining:
 			state = tinted{"draining", yellow}
+		case len(w.Away) > 0:
+			state = tinted{w.AwayText(), yellow}
 		case w.Free <= 0:
 			state = tinted{"full", cyan}
 		}

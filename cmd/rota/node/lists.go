@@ -57,7 +57,7 @@ func (n *Node) listedMembers() (entries []string) {
 		list = n.set.Etcd.Embedded.Cluster
 	}
 	for entry := range strings.SplitSeq(list, ",") {
-		entries = append(entries, strings.TrimSpace(entry))
+		entries = append(entries, strings.TrimRight(strings.TrimSpace(entry), "/"))
 	}
 	slices.Sort(entries)
 	return entries

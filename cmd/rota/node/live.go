@@ -40,7 +40,7 @@ func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 		n.startRollcall(background)
 	}
 	if n.files != nil { // before the worker, so that the worker drains even if the files hang
-		background("follow the job files", func(ctx context.Context) error { return n.files.Run(ctx, n.store, n.mirror, fileReplica{n}) })
+		background("follow the job files", n.followFiles)
 	} else if n.cfg.Reloaded != nil {
 		background("answer reloads", n.answerReloads)
 	}
@@ -82,6 +82,7 @@ func (n *Node) awaitFiles(ctx context.Context, failed <-chan error) error {
 	select {
 	case <-n.files.Tried():
 	case <-patience.C:
+		n.log.Warn("the start goes on without the job files: they cannot be put in force yet", "path", n.set.Jobs)
 	case <-ctx.Done():
 	case err := <-failed:
 		return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/pki/pkitest"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
@@ -26,14 +27,7 @@ import (
 // TestASingleMemberHasAPeerWithTLS starts a single replica with the settings that it needs to grow to three.
 func TestASingleMemberHasAPeerWithTLS(t *testing.T) {
 	t.Parallel()
-	dir, now := t.TempDir(), time.Now()
-	authority, err := pki.Init(dir, "prod", now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := authority.Issue(dir, pki.Request{Name: "q1", Kind: auth.KindReplica, Life: time.Hour}, now); err != nil {
-		t.Fatal(err)
-	}
+	dir := pkitest.Replicas(t, "q1")
 	set := settings(t, "q1")
 	set.Etcd.Embedded.Client, set.Etcd.Embedded.Peer = "https://"+ports.Addr(t), "https://"+ports.Addr(t)
 	set.Etcd.Embedded.TLS = config.ClientTLS{
@@ -128,19 +122,8 @@ func TestEmbeddedEtcdOverTLS(t *testing.T) {
 // not start.
 func TestUsersDoNotOpenEtcd(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
-	shared, other := t.TempDir(), t.TempDir()
-	for _, dir := range []string{shared, other} {
-		authority, err := pki.Init(dir, "prod", now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, kind := range map[string]string{"q1": auth.KindReplica, "w1": auth.KindWorker, "alice": auth.KindUser} {
-			if err := authority.Issue(dir, pki.Request{Name: name, Kind: kind, Life: time.Hour}, now); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	kinds := map[string]string{"q1": auth.KindReplica, "w1": auth.KindWorker, "alice": auth.KindUser}
+	shared, other := pkitest.Dir(t, kinds), pkitest.Dir(t, kinds)
 	ca := func(dir string) string { return filepath.Join(dir, "ca.crt") }
 	both := filepath.Join(shared, "both.crt")
 	var bundle []byte

@@ -146,7 +146,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	stops.add("close listener", ln.Close)
 	n.set.HTTP.Advertise = advertised(n.set.HTTP, ln.Addr())
 	if n.cfg.Role == Replica && n.set.Jobs != "" {
-		n.files = jobfiles.Open(jobfiles.Config{
+		n.files = jobfiles.New(jobfiles.Config{
 			Path: n.set.Jobs, Node: n.set.Node.Name, DataDir: n.set.Node.DataDir, Reload: n.cfg.Reload, Reloaded: n.cfg.Reloaded,
 		}, log)
 	}

@@ -54,6 +54,8 @@ func TestTimelineShowsRunsAndSlots(t *testing.T) {
 		"daily":   {Schedule: []string{"30 2 * * *"}, Jitter: job.Duration(time.Hour), Shell: "true"},
 		"asleep":  {Schedule: []string{time.Now().UTC().Add(12 * time.Hour).Format("4 15 * * *")}, Shell: "true"},
 		"request": {Shell: "true"},
+		"asks":    {Shell: "true", Approve: &job.Approve{}},
+		"later":   {Shell: "true"},
 	})
 	r.define(t, map[string]job.Spec{"step": {After: []job.After{{Job: "daily"}}, Shell: "true"}})
 	if _, err := r.PauseJob(t.Context(), "asleep", ""); err != nil {
@@ -86,6 +88,18 @@ func TestTimelineShowsRunsAndSlots(t *testing.T) {
 	}
 	if found, v := row("daily", "36h"); !found || v.Planned == 0 || v.Slots[0].Count != 1 {
 		t.Errorf("daily: got %+v, want its next slots", v)
+	}
+	for name, in := range map[string]string{"asks": "", "later": "30m"} {
+		if _, _, err := r.Submit(t.Context(), name, api.RunRequest{In: in}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the run of "+name+" waits", func() bool {
+			found, v := row(name, "1h")
+			return found && v.Counts[job.Pending] == 1 && len(v.Runs) == 1 && !v.Runs[0].Waits.IsZero()
+		})
+	}
+	if found, v := row("later", "10m"); found {
+		t.Errorf("the run that waits for its time is in a span before that time: %+v", v)
 	}
 	for _, name := range []string{"asleep", "request"} {
 		if found, v := row(name, "36h"); found {

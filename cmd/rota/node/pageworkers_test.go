@@ -21,12 +21,13 @@ func TestThePageSaysWhyAWorkerTakesNoRuns(t *testing.T) {
 		{Name: "w1", Broken: "data directory: no space left on device"},
 		{Name: "w2", Pressure: "memory pressure 40 %, limit 20 %"},
 		{Name: "w3"},
+		{Name: "w4", Away: map[string]string{"container": "no engine answers"}},
 	} {
 		lease, err := r.node.client.Grant(t.Context(), 60)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Session, w.Started, w.Capacity, w.Draining = strconv.FormatInt(int64(lease.ID), 16), time.Now(), 1, true
+		w.Session, w.Started, w.Capacity, w.Draining = strconv.FormatInt(int64(lease.ID), 16), time.Now(), 1, len(w.Away) == 0
 		value, err := json.Marshal(w)
 		if err != nil {
 			t.Fatal(err)
@@ -39,6 +40,7 @@ func TestThePageSaysWhyAWorkerTakesNoRuns(t *testing.T) {
 		`broken</span> <span class="muted">data directory: no space left on device</span>`,
 		`pressure</span> <span class="muted">memory pressure 40 %, limit 20 %</span>`,
 		`draining</span></td>`,
+		`no container</span> <span class="muted">no engine answers</span>`,
 	}
 	eventually(t, "the page has all workers and their states", func() bool {
 		page := r.read(t, "/workers")

@@ -17,7 +17,7 @@ func TestExplainKnowsSlotsThatADeletedJobSkipped(t *testing.T) {
 	set := outside(t, "q1", etcd(t))
 	set.Worker.Enabled = false
 	r := start(t, Config{Settings: set, Version: version})
-	slot := time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
+	slot := time.Now().UTC().Truncate(time.Hour) // events of long ago are removed
 	if err := r.node.store.Record(t.Context(), job.Event{
 		ID: job.EventID(slot, "x"), Kind: job.EventSkipped, Job: "gone", At: slot, Reason: "missed", From: slot, To: slot, Count: 1,
 	}); err != nil {
@@ -38,7 +38,7 @@ func TestExplainFindsTheRunOfAnEarlierSchedule(t *testing.T) {
 	set.Worker.Enabled = false
 	r := start(t, Config{Settings: set, Version: version})
 	r.put(t, "tick", job.Spec{Every: job.Duration(20 * time.Second), Shell: "true"})
-	slot := time.Date(2026, 11, 21, 2, 30, 7, 0, time.UTC)
+	slot := time.Now().UTC().Truncate(time.Hour).Add(-time.Hour + 7*time.Second) // history removes what is older than a week
 	if _, err := r.node.store.Submit(t.Context(), job.Run{
 		Job: "tick", ID: job.SlotID(slot), Kind: job.KindScheduled, Slot: slot, Due: slot, State: job.Skipped, Reason: "paused",
 		Created: slot, Finished: slot, Generation: 1,

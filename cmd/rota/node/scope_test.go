@@ -129,7 +129,7 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 			paths = append(paths, path, path+query)
 		}
 	}
-	for path, want := range map[string]string{"/jobs": `href="/do/new"`, "/do/new": "Definition", "/do/apply": "Job file", "/do/import": "Translate", "/runs": `id="bulk"`} {
+	for path, want := range map[string]string{"/": "Only a role for all jobs sees", "/jobs": `href="/do/new"`, "/do/new": "Definition", "/do/apply": "Job file", "/do/import": "Translate", "/runs": `id="bulk"`} {
 		if status, text := ask("GET", path, "", tokens["some"]); status != 200 || !strings.Contains(text, want) {
 			t.Errorf("GET %s: status %d, and an author of some jobs lacks %s", path, status, want)
 		}

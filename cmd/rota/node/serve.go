@@ -19,6 +19,7 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 	n.space = etcdconn.NewSpace(n.log)
 	n.metrics = metrics.New(metrics.Sources{
 		Version: n.cfg.Version, Now: n.now, Space: n.space.Fill, Store: n.storeCounts, Status: n.status,
+		Ready:    func() bool { return n.backend.ChecksPass(ctx) },
 		Restored: func() bool { return n.admission.Restored() != nil },
 		Known:    n.jobKnown(), Runs: n.countRuns, Jobs: n.jobResults(),
 		AuthFile: func() bool { return n.authMistake() != nil },

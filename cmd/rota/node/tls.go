@@ -3,14 +3,19 @@ package node
 import (
 	"crypto/tls"
 	"fmt"
+	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/peer"
 	"github.com/rota-scheduler/rota/config"
 )
 
+// brokenFor is how long the last authorities of clients count while their file has none.
+const brokenFor = time.Minute
+
 // serverTLS returns the TLS configuration of the API; nil for plain HTTP. The certificate and the authority of clients are read
-// for each connection. So a renewed certificate is used at once, and a client whose authority was removed is refused at once.
+// for each connection. So a renewed certificate is used at once, and a client whose authority was removed is refused at its next
+// connection. If a file is not whole, what was read last counts; authorities of clients only if that is not long ago.
 func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 	if t.Cert == "" {
 		return nil, nil
@@ -27,17 +32,18 @@ func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 	if t.ClientCA == "" {
 		return c, nil
 	}
-	if _, _, err := peer.Authority(t.ClientCA); err != nil {
+	ca := peer.Authority(t)
+	if _, err := ca.Read(); err != nil {
 		return nil, failure.Config(err)
 	}
 	c.ClientAuth = tls.RequireAndVerifyClientCert
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		pool, _, err := peer.Authority(t.ClientCA)
+		of, err := ca.ReadSince(time.Now().Add(-brokenFor))
 		if err != nil {
-			return nil, err // refuse all clients if the authority cannot be read
+			return nil, err
 		}
 		current := c.Clone()
-		current.ClientCAs, current.GetConfigForClient = pool, nil
+		current.ClientCAs, current.GetConfigForClient = of.Own, nil
 		current.SessionTicketsDisabled = true // the server would not verify the client again in a resumed session
 		return current, nil
 	}

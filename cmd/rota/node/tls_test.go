@@ -100,11 +100,11 @@ func TestTheAPISpeaksTLSAndKnowsItsClients(t *testing.T) {
 		}
 	})
 	t.Run("a client without a certificate is refused", func(t *testing.T) {
-		pool, _, err := peer.Authority(certs.ClientCA)
+		ca, err := peer.Authority(certs).Read()
 		if err != nil {
 			t.Fatal(err)
 		}
-		stranger := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+		stranger := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: ca.Own}}
 		defer stranger.CloseIdleConnections()
 		resp, err := (&http.Client{Transport: stranger}).Get(server + "/v1/jobs")
 		if err == nil {
@@ -132,7 +132,8 @@ func TestTheAPISpeaksTLSAndKnowsItsClients(t *testing.T) {
 	})
 }
 
-// To withdraw access, an operator removes an authority from the file. This needs no restart.
+// To withdraw access, an operator removes an authority from the file. This needs no restart. While the file is not whole, the last
+// authorities count, so an editor does not lock all clients out.
 func TestARemovedAuthorityIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	own, other := certificates(t), certificates(t)
@@ -184,12 +185,16 @@ func TestARemovedAuthorityIsNotTrusted(t *testing.T) {
 	if err := asks(); err != nil {
 		t.Errorf("a client of an authority that was added: %v", err)
 	}
+	write(nil)
+	if err := asks(); err != nil {
+		t.Errorf("while the file is empty: %v", err)
+	}
 	write(alone)
 	if err := asks(); err == nil {
 		t.Error("a client of an authority that was removed is let in")
 	}
 	write([]byte("garbage"))
 	if err := asks(); err == nil {
-		t.Error("a client is let in while nobody can be verified")
+		t.Error("a client of an authority that was removed is let in while the file is garbage")
 	}
 }

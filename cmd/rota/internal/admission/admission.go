@@ -17,7 +17,7 @@ import (
 type Store interface {
 	Observe(ctx context.Context, jobName string) (store.Observation, error)
 	Accept(ctx context.Context, known store.Observation, now time.Time, by string) (store.Observation, error)
-	Settle(ctx context.Context, now time.Time) error
+	Settle(ctx context.Context, era int64, now time.Time) error
 	ResetReached(seen store.Observation)
 	Reached() int64
 	WentBack() int64
@@ -113,7 +113,7 @@ func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 			return err
 		}
 		if seen.Origin == "" {
-			if err := g.store.Settle(ctx, time.Now()); err != nil { // tried again in the next round
+			if err := g.store.Settle(ctx, known.Era, time.Now()); err != nil { // tried again in the next round
 				g.log.Debug("the cluster of the store was not recorded", "err", failure.Short(err))
 			}
 		}

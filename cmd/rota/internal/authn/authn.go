@@ -110,7 +110,7 @@ func (a *Authenticator) Mistake() *Mistake { return a.mistake.Load() }
 func (a *Authenticator) Run(ctx context.Context) error {
 	loop.Every(ctx, poll, func(context.Context) {
 		state := stateOf(a.path)
-		changed := !state.same(a.state)
+		changed := state != a.state
 		if changed || a.unread {
 			a.state = state
 			a.reload(changed)
@@ -159,10 +159,16 @@ func (a *Authenticator) Authenticate(r *http.Request) (auth.Caller, error) {
 	var byCertificate auth.Caller
 	var certificateErr error
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
-		byCertificate, certificateErr = known.ByCertificate(r.TLS.PeerCertificates[0])
+		shown := r.TLS.PeerCertificates[0]
+		byCertificate, certificateErr = known.ByCertificate(shown)
+		if a.now().After(shown.NotAfter) { // TLS has checked this when the connection began
+			byCertificate, certificateErr = auth.Caller{}, auth.ErrOutdated
+		}
 	}
 	proven, err := a.byHeader(r)
 	switch {
+	case err != nil && r.Header.Get("Authorization") == "" && !byCertificate.Anonymous() && !byCertificate.Peer():
+		return byCertificate, nil // the session of the browser has ended, and its certificate still counts
 	case err != nil:
 		return auth.Caller{}, err
 	case proven.Anonymous():

@@ -7,12 +7,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -55,7 +57,7 @@ func request(t testing.TB, token, certificate string) *http.Request {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cert := &x509.Certificate{Subject: pkix.Name{CommonName: "x"}, URIs: []*url.URL{u}}
+		cert := &x509.Certificate{Subject: pkix.Name{CommonName: "x"}, URIs: []*url.URL{u}, NotAfter: time.Now().Add(time.Hour)}
 		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}, VerifiedChains: [][]*x509.Certificate{{cert}}}
 	}
 	return r
@@ -186,6 +188,32 @@ func TestTokenAndCertificateNameOnePrincipal(t *testing.T) {
 		c, err := a.Authenticate(request(t, tt.token, tt.certificate))
 		if tt.want == "error" && (err == nil || !c.Anonymous()) || tt.want != "error" && (err != nil || c.Principal != tt.want) {
 			t.Errorf("%s: got %q, %v, want %q", tt.name, c.Principal, err, tt.want)
+		}
+	}
+}
+
+// TLS checks the expiry of a certificate only when a connection begins, and a connection can last for weeks.
+func TestACertificateExpiresDuringItsConnection(t *testing.T) {
+	a, _ := replicas(t)
+	r := request(t, "", "rota://x/user/bob")
+	if c, err := a.Authenticate(r); err != nil || c.Principal != "bob" {
+		t.Errorf("got %v, %v", c, err)
+	}
+	a.advance(2 * time.Hour)
+	if c, err := a.Authenticate(r); !errors.Is(err, auth.ErrOutdated) || !c.Anonymous() {
+		t.Errorf("after its end: got %v, %v, want %v", c, err, auth.ErrOutdated)
+	}
+}
+
+// A browser keeps the cookie of a session that has ended. Its certificate must still count, because nothing else can sign it in.
+func TestACertificateCountsBesideAnEndedSession(t *testing.T) {
+	a, _ := replicas(t)
+	a.UseStore(a.store)
+	for certificate, want := range map[string]string{"rota://x/user/bob": "bob", "rota://x/replica/q1": ""} {
+		r := request(t, "", certificate)
+		r.AddCookie(&http.Cookie{Name: "__Host-rota", Value: strings.Repeat("x", 43)})
+		if c, err := a.Authenticate(r); c.Principal != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %q, %v, want %q", certificate, c.Principal, err, want)
 		}
 	}
 }

@@ -4,32 +4,25 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
-// fileState is the result of one look at the file.
+// fileState is the result of one look at the file. Two equal states mean that the file has not changed. No program can set the
+// time of the last change of a file, in contrast to the time of the last write.
 type fileState struct {
-	info os.FileInfo // nil: the file cannot be inspected
-	err  string
+	info unix.Stat_t
+	err  string // why the file cannot be inspected
 }
 
-func stateOf(path string) fileState {
-	info, err := os.Stat(path)
-	if err != nil {
+func stateOf(path string) (s fileState) {
+	if err := unix.Stat(path, &s.info); err != nil {
 		return fileState{err: err.Error()}
 	}
-	return fileState{info: info}
-}
-
-// same reports whether the file has not changed between two looks. It compares the identity of the file too, because some tools
-// give each version of a file the same time.
-func (s fileState) same(o fileState) bool {
-	if s.info == nil || o.info == nil {
-		return s == o
-	}
-	return os.SameFile(s.info, o.info) && s.info.Size() == o.info.Size() && s.info.Mode() == o.info.Mode() &&
-		s.info.ModTime().Equal(o.info.ModTime())
+	s.info.Atim, s.info.Blocks = unix.Timespec{}, 0 // they change without a change of the file
+	return s
 }
 
 // load reads an auth.file. It refuses a file that every user of the machine can write: each of them could become an administrator.

@@ -40,9 +40,10 @@ const (
 	maxSessions        = 10_000 // that one process remembers
 )
 
+// The reasons why a session cannot be checked. It may be valid.
 var (
-	errNoStore   = errors.New("sessions cannot be checked: the store is not there yet")
-	errStrangers = errors.New("too many unknown sessions were presented")
+	errNoStore   = fmt.Errorf("%w: sessions cannot be checked: the store is not there yet", api.ErrUnavailable)
+	errStrangers = fmt.Errorf("%w: too many unknown sessions were presented", api.ErrUnavailable)
 )
 
 // sessions finds the callers of browsers that signed in.
@@ -102,7 +103,7 @@ func (s *sessions) find(ctx context.Context, key auth.Key, right time.Time) (aut
 	case err != nil && known != nil && now.Sub(known.at) < sessionOutage:
 		return known.Session, nil
 	case err != nil:
-		return auth.Session{}, fmt.Errorf("find session: %w", err)
+		return auth.Session{}, fmt.Errorf("%w: find session: %w", api.ErrUnavailable, err)
 	}
 	s.remember(id, &knownSession{found, now})
 	if right.Sub(found.Used) >= auth.TouchEvery && !found.Expired(right) && !api.IsRecheck(ctx) {
@@ -180,13 +181,19 @@ func (a *Authenticator) begin(put func(s Store, id string) error) (auth.Key, err
 	return key, nil
 }
 
-// SignOut ends a session. The key need not belong to one.
+// SignOut ends a session. The key need not belong to one. Only a session makes it write to the store, so that nobody can load the
+// store with invented keys.
 func (a *Authenticator) SignOut(ctx context.Context, key auth.Key) error {
 	s, err := a.sessions.opened()
-	id, ok := key.Hash()
-	if err != nil || !ok {
+	if err != nil {
 		return err
 	}
+	if _, err := a.sessions.find(ctx, key, a.corrected()); errors.Is(err, auth.ErrSession) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	id, _ := key.Hash()
 	defer a.sessions.forget(id) // also what other requests find in the store meanwhile
 	return s.DeleteSession(ctx, id)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/authn"
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/store"
 	"github.com/rota-scheduler/rota/store/mem"
@@ -23,6 +24,12 @@ type outage struct {
 	authn.Store
 	down  atomic.Bool
 	looks atomic.Int64
+	ended atomic.Int64
+}
+
+func (o *outage) DeleteSession(ctx context.Context, id string) error {
+	o.ended.Add(1)
+	return o.Store.DeleteSession(ctx, id)
 }
 
 func (o *outage) Session(ctx context.Context, id string) (store.StoredSession, error) {
@@ -47,10 +54,16 @@ func (e *entrance) advance(d time.Duration) {
 
 func (e *entrance) knows(t *testing.T, key auth.Key) bool {
 	t.Helper()
+	c, err := e.authenticate(t, key)
+	return err == nil && c.Principal == "bob" && c.Method == auth.BySession && c.May(auth.Operate, auth.Object{})
+}
+
+// authenticate authenticates a browser with a session.
+func (e *entrance) authenticate(t *testing.T, key auth.Key) (auth.Caller, error) {
+	t.Helper()
 	r := request(t, "", "")
 	r.AddCookie(&http.Cookie{Name: "rota-session", Value: string(key)})
-	c, err := e.Authenticate(r)
-	return err == nil && c.Principal == "bob" && c.Method == auth.BySession && c.May(auth.Operate, auth.Object{})
+	return e.Authenticate(r)
 }
 
 // replicas returns the Authenticators of two replicas of one cluster, in which bob is an operator.
@@ -100,6 +113,9 @@ func TestASessionCountsAtEveryReplicaUntilItEnds(t *testing.T) {
 	if looked := b.store.looks.Load() - before; looked != 0 {
 		t.Errorf("%d look-ups for requests within a second, want none", looked)
 	}
+	if err := a.SignOut(t.Context(), key[1:]+"x"); err != nil || a.store.ended.Load() != 0 {
+		t.Errorf("an invented key: got %v and %d writes to the store, want none", err, a.store.ended.Load())
+	}
 	if err := a.SignOut(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +150,44 @@ func TestASessionEndsByItsAgeAndWhenNobodyUsesIt(t *testing.T) {
 		a.knows(t, used)
 	}
 	if a.knows(t, used) {
+		t.Error("a session counts after eight hours")
+	}
+}
+
+// A session can make a code for another browser. The session that the code begins must not outlive the first one: otherwise a copied
+// cookie would count without end.
+func TestASessionDoesNotProlongItself(t *testing.T) {
+	a, _ := replicas(t)
+	a.UseStore(a.store)
+	key, err := a.SignIn(t.Context(), bob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renew := func() {
+		t.Helper()
+		r := request(t, "", "")
+		r.AddCookie(&http.Cookie{Name: "rota-session", Value: string(key)})
+		c, err := a.Authenticate(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, err := a.Code(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key, err = a.Redeem(t.Context(), code); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 23 {
+		a.advance(20 * time.Minute)
+		renew()
+	}
+	if !a.knows(t, key) {
+		t.Fatal("the session has ended too early")
+	}
+	a.advance(20 * time.Minute)
+	if a.knows(t, key) {
 		t.Error("a session counts after eight hours")
 	}
 }
@@ -182,6 +236,9 @@ func TestWithoutTheStoreOnlyKnownSessionsCount(t *testing.T) {
 	a.advance(9 * time.Minute)
 	if !a.knows(t, key) || b.knows(t, key) {
 		t.Error("during an outage, a replica must accept the sessions that it knows and no others")
+	}
+	if _, err := b.authenticate(t, key); !errors.Is(err, api.ErrUnavailable) {
+		t.Errorf("a session that cannot be checked: got %v, want an error of the store", err)
 	}
 	a.advance(2 * time.Minute)
 	if a.knows(t, key) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -91,7 +92,7 @@ func decided(r *job.Run, rule *job.Approve, v job.Verdict) (bool, error) {
 	a, name := r.Approval, r.Name()
 	made := a != nil && !a.At.IsZero()
 	switch {
-	case made && a.Approved == v.Approved && a.Who == v.Who:
+	case made && a.Approved == v.Approved && nameOf(a.Who) == nameOf(v.Who):
 		return true, nil
 	case made && !a.Approved:
 		return false, refusal("%s rejected run %s at %s", person(a), name, a.At.Format(time.RFC3339))
@@ -109,6 +110,12 @@ func decided(r *job.Run, rule *job.Approve, v job.Verdict) (bool, error) {
 		return false, refusal("run %s waits for no approval: it is %s", name, r.State)
 	}
 	return false, nil
+}
+
+// nameOf returns the name of a person without its address, which may differ from one request to the next.
+func nameOf(who string) string {
+	name, _, _ := strings.Cut(who, " from ")
+	return name
 }
 
 func refusal(format string, args ...any) error {

@@ -49,6 +49,7 @@ func TestASecondDecision(t *testing.T) {
 		"of a run that has ended":         {in(waits, job.Canceled), nil, verdict("ann", true), false, "has ended already"},
 		"the same approval again":         {approved, nil, verdict("ann", true), true, ""},
 		"the same after the run's end":    {in(approved, job.Succeeded), nil, verdict("ann", true), true, ""},
+		"the same from another address":   {after(waits, verdict("ann from q1", true)), nil, verdict("ann from q2", true), true, ""},
 		"the same rejection again":        {rejected, nil, verdict("ann", false), true, ""},
 		"an approval by somebody else":    {approved, nil, verdict("bob", true), false, "ann approved run pay/a at "},
 		"a rejection of an approved run":  {approved, nil, verdict("ann", false), false, "cancel it instead"},

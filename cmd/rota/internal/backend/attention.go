@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/peer"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -158,7 +159,8 @@ func (b *Backend) ofJobs(now time.Time) []attention.Item {
 	return b.found.items
 }
 
-// certificate says that the certificate of this replica's API ends soon or cannot be read; "" if neither, or if there is none.
+// certificate says that the certificate of this replica's API ends soon, or that a file of its TLS cannot be read. It returns "" if
+// all is well, or if there is no certificate.
 func (b *Backend) certificate(now time.Time) string {
 	if b.cfg.TLS.Cert == "" {
 		return ""
@@ -166,6 +168,11 @@ func (b *Backend) certificate(now time.Time) string {
 	pair, err := tls.LoadX509KeyPair(b.cfg.TLS.Cert, b.cfg.TLS.Key)
 	if err != nil {
 		return "The certificate of replica " + b.cfg.Node + " cannot be read, so an earlier one is in use: " + err.Error() + "."
+	}
+	if b.cfg.TLS.ClientCA != "" {
+		if err := peer.Authority(b.cfg.TLS).Check(); err != nil {
+			return "The authority of replica " + b.cfg.Node + " cannot be read, so an earlier one is in use: " + err.Error() + "."
+		}
 	}
 	switch cert := pair.Leaf; {
 	case now.After(cert.NotAfter):

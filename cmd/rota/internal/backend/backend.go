@@ -152,6 +152,7 @@ type Backend struct {
 	voters      func() int
 	found       findings
 	load        load
+	naming      chan struct{} // has room for the one request that checks names in definitions; see lockNames
 
 	streams sync.WaitGroup // counts the streams of events, which end with their requests
 	hub     *hub           // their source
@@ -178,7 +179,9 @@ var (
 )
 
 // New returns a Backend without a store.
-func New(cfg Config) *Backend { return &Backend{cfg: cfg, hub: newHub()} }
+func New(cfg Config) *Backend {
+	return &Backend{cfg: cfg, hub: newHub(), naming: make(chan struct{}, 1)}
+}
 
 // Open makes b answer from s. It is called once.
 func (b *Backend) Open(s Sources) {

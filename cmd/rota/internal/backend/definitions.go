@@ -78,12 +78,12 @@ type definitions[T any] struct {
 	read   func(ctx context.Context, name string) (T, error)
 	write  func(ctx context.Context, next T) (T, error)
 	delete func(ctx context.Context, name string, rev int64) error
-	parse  func(ctx context.Context, name string, text []byte) (define[T], error)
+	parse  func(ctx context.Context, name string, text []byte) (d define[T], names bool, err error) // names: it names other records
 	head   func(*T) (rev *int64, origin job.Origin)
 	view   func(*T) any
 
 	author func(*T) *string         // the client of the last change; nil: records of this kind do not name it
-	user   func(name string) string // returns a job that uses a definition, empty if none does; nil: jobs cannot use this kind
+	user   func(name string) string // returns a job that names the definition; empty if none does
 }
 
 // present is a record and its revision. record is nil if there is none, or if it cannot be read. rev is 0 if there is none.
@@ -95,7 +95,15 @@ type present[T any] struct {
 func (d *definitions[T]) put(
 	ctx context.Context, name string, text []byte, pre api.Precondition, by string,
 ) (view any, created bool, err error) {
-	define, err := d.parse(ctx, name, text)
+	define, names, err := d.parse(ctx, name, text)
+	if names {
+		unlock, locked := d.b.lockNames(ctx)
+		if locked != nil {
+			return nil, false, locked
+		}
+		defer unlock()
+		define, _, err = d.parse(ctx, name, text)
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -137,12 +145,15 @@ func (d *definitions[T]) put(
 }
 
 func (d *definitions[T]) remove(ctx context.Context, name string, pre api.Precondition) error {
-	if d.user != nil {
-		if user := d.user(name); user != "" {
-			return &api.Refusal{Reason: fmt.Sprintf("%s %s is named by %s: remove it there first", d.kind, name, otherJob(ctx, user))}
-		}
+	unlock, err := d.b.lockNames(ctx)
+	if err != nil {
+		return err
 	}
-	_, err := store.Edit(ctx,
+	defer unlock()
+	if user := d.user(name); user != "" {
+		return &api.Refusal{Reason: fmt.Sprintf("%s %s is named by %s: remove it there first", d.kind, name, otherJob(ctx, user))}
+	}
+	_, err = store.Edit(ctx,
 		func(ctx context.Context) (present[T], error) {
 			cur, err := d.editable(ctx, name, pre)
 			if cur.rev == 0 && (err == nil || errors.Is(err, job.ErrConflict)) {
@@ -181,20 +192,40 @@ func (d *definitions[T]) editable(ctx context.Context, name string, pre api.Prec
 	default:
 		return cur, storeError(err)
 	}
-	if !pre.Holds(cur.rev) {
-		return cur, fmt.Errorf("%s %s is at revision %d: %w", d.kind, name, cur.rev, job.ErrConflict)
+	switch {
+	case pre.Holds(cur.rev):
+		return cur, nil
+	case cur.rev == 0:
+		return cur, fmt.Errorf("%s %s does not exist: %w", d.kind, name, job.ErrConflict)
 	}
-	return cur, nil
+	return cur, fmt.Errorf("%s %s is at revision %d: %w", d.kind, name, cur.rev, job.ErrConflict)
 }
 
-func (b *Backend) parseJob(ctx context.Context, name string, text []byte) (define[job.Job], error) {
+// lockNames lets the caller check the names in a definition, and write the definition, before another request does the same here.
+// Otherwise two jobs could follow each other, or a job that a step follows could be deleted. The mirror has everything that other
+// replicas wrote before. The caller must call unlock.
+func (b *Backend) lockNames(ctx context.Context) (unlock func(), err error) {
+	select {
+	case b.naming <- struct{}{}:
+		unlock = func() { <-b.naming }
+	case <-ctx.Done():
+		return nil, storeError(ctx.Err())
+	}
+	if err := b.caughtUp(ctx); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+func (b *Backend) parseJob(ctx context.Context, name string, text []byte) (d define[job.Job], names bool, err error) {
 	spec, err := b.parseSpec(ctx, name, text)
 	if err == nil {
 		err = cmp.Or(b.checkParents(ctx, name, &spec), b.checkWorkflow(ctx, name, &spec), b.checkHooks(ctx, name, &spec))
 	}
 	return func(cur *job.Job, origin job.Origin, now time.Time) (job.Job, bool) {
 		return job.Define(cur, name, spec, origin, now)
-	}, err
+	}, len(spec.After)+len(spec.Limits)+len(spec.Hooks) > 0, err
 }
 
 // parseSpec reads a job from a request, by the rules of job files. Every limit that the job names must be in the store.
@@ -209,11 +240,11 @@ func (b *Backend) parseSpec(ctx context.Context, name string, text []byte) (job.
 	return spec, refused(err)
 }
 
-func parseLimit(_ context.Context, name string, text []byte) (define[job.Limit], error) {
+func parseLimit(_ context.Context, name string, text []byte) (d define[job.Limit], names bool, err error) {
 	spec, err := config.ParseLimit(name, text)
 	return func(cur *job.Limit, origin job.Origin, now time.Time) (job.Limit, bool) {
 		return job.DefineLimit(cur, name, spec, origin, now)
-	}, refused(err)
+	}, false, refused(err)
 }
 
 // userOfLimit returns the name of a job that names the limit; empty if no job does.

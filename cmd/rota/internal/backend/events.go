@@ -183,7 +183,9 @@ func (b *Backend) event(c job.Change) (api.Event, bool) {
 	case *job.Run:
 		value = api.NewRunView(*v)
 	case *job.Worker:
-		value = api.WorkerView{Worker: *v, Revision: c.Rev}
+		w := api.NewWorkerView(*v)
+		w.Revision = c.Rev
+		value = w
 	case *job.Replica:
 		value = api.ReplicaView{Replica: *v}
 	case *job.Gate:

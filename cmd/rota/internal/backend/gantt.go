@@ -68,7 +68,8 @@ func (b *Backend) Gantt(_ context.Context, q api.GanttQuery) (api.GanttView, err
 
 // occurs reports whether a job may have a run or a slot in a span of time. It reads only the summary, because all jobs are asked.
 func occurs(j *activity.Job, from, until, now time.Time) bool {
-	if from.Before(now) && (j.Active > 0 || j.Last != nil && !j.Last.Finished.Before(from)) || j.Failed > 0 && until.After(now) {
+	ran := from.Before(now) && (j.Active > 0 || j.Last != nil && !j.Last.Finished.Before(from))
+	if ran || j.Failed > 0 && until.After(now) || j.Waits(until) {
 		return true
 	}
 	when := j.When()
@@ -79,7 +80,8 @@ func occurs(j *activity.Job, from, until, now time.Time) bool {
 	return ok && next.Before(until)
 }
 
-// addRuns adds the runs of a row. A run is in the span from its start, or from its slot if it has not started, to its end.
+// addRuns adds the runs of a row. A run is in the span from its start to its end. A run that has not started is in the span while
+// it waits, or at the time that it waits for.
 func (b *Backend) addRuns(row *api.GanttRow, from, until, now time.Time) {
 	row.Counts = map[job.State]int{}
 	all := 0
@@ -89,7 +91,8 @@ func (b *Backend) addRuns(row *api.GanttRow, from, until, now time.Time) {
 		case begin.IsZero() && r.State.Terminal():
 			begin, end = r.Slot, r.Slot
 		case begin.IsZero():
-			begin, end = r.Due, r.Due
+			begin = r.WaitsSince()
+			end = job.Later(begin, now)
 		case end.IsZero():
 			end = now
 		}
@@ -102,9 +105,13 @@ func (b *Backend) addRuns(row *api.GanttRow, from, until, now time.Time) {
 	})
 	row.More = all - len(runs)
 	for _, r := range runs {
-		row.Runs = append(row.Runs, api.GanttRun{
+		run := api.GanttRun{
 			ID: r.ID, State: r.State, Slot: r.Slot, Started: r.Started, Finished: r.Finished, Late: r.Late, Reason: r.Reason,
-		})
+		}
+		if r.Started.IsZero() && !r.State.Terminal() {
+			run.Waits = r.WaitsSince()
+		}
+		row.Runs = append(row.Runs, run)
 	}
 	slices.Reverse(row.Runs)
 }

@@ -49,6 +49,13 @@ func (b *Backend) health() (h api.Health) {
 	return h
 }
 
+// ChecksPass reports whether this process is ready, as /readyz says. It takes at most a second.
+func (b *Backend) ChecksPass(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return len(b.notReady(ctx)) == 0
+}
+
 // checkStore fails if etcd does not answer, or if a restored store waits to be accepted.
 func (b *Backend) checkStore(ctx context.Context) error {
 	if restored := b.cfg.Admission.Restored(); restored != nil {
@@ -139,10 +146,19 @@ func (b *Backend) checkDispatch(context.Context) error {
 		return errors.New("not dispatching yet")
 	}
 	st := b.scheduler.Status()
-	if late := st.Behind(b.cfg.Now()); late > maxBehind {
-		return fmt.Errorf("dispatching is %v late, %d decisions are not answered", late.Round(time.Second), st.Pending)
+	return behind(st.Behind(b.cfg.Now()), st.Pending)
+}
+
+// behind returns an error if the oldest decision is too late. pending is the number of decisions that etcd has not answered.
+func behind(late time.Duration, pending int) error {
+	switch rounded := late.Round(time.Second); {
+	case late <= maxBehind:
+		return nil
+	case pending == 0:
+		return fmt.Errorf("dispatching is %v late", rounded)
+	default:
+		return fmt.Errorf("dispatching is %v late, %d decisions are not answered", rounded, pending)
 	}
-	return nil
 }
 
 // Dispatches returns why this replica does not dispatch in time; nil if it leads and does.

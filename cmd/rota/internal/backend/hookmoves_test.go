@@ -2,8 +2,10 @@ package backend
 
 import (
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,5 +73,37 @@ func TestADeliveryMakesOneRunAlsoIfItsHookMoves(t *testing.T) {
 		if run, created := b.deliver(t, "paid", "m-"+move[1]); !created {
 			t.Errorf("at job %s: another delivery made no run, but got %s", move[1], run)
 		}
+	}
+}
+
+// While the record of its job is unreadable, a delivery must be sent again later. After 404, some senders give the hook up.
+func TestADeliveryWaitsForAnUnreadableJob(t *testing.T) {
+	b := inMemory(t)
+	b.cfg.Delivered = func(string) {}
+	deliver := func() error {
+		_, _, err := b.Deliver(t.Context(), api.Delivery{Hook: "paid", At: time.Now().UTC()})
+		return err
+	}
+	if err := deliver(); !errors.Is(err, job.ErrNotFound) {
+		t.Errorf("without the job: got %v", err)
+	}
+	put := func(key string) {
+		t.Helper()
+		put, err := b.client.Put(t.Context(), key, "garbage")
+		if err == nil {
+			err = b.mirror.WaitFor(t.Context(), put.Header.Revision)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("/rota/jobs/no job's name")
+	put("/rota/jobs/pay/more")
+	if err := deliver(); !errors.Is(err, job.ErrNotFound) {
+		t.Errorf("with keys that no job can have: got %v", err)
+	}
+	put("/rota/jobs/pay")
+	if err := deliver(); !errors.Is(err, api.ErrUnavailable) || strings.Contains(err.Error(), "pay") {
+		t.Errorf("with an unreadable job: got %v", err)
 	}
 }

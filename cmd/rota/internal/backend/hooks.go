@@ -65,11 +65,19 @@ func (b *Backend) Deliver(ctx context.Context, d api.Delivery) (v api.RunView, c
 	return b.Submit(ctx, s)
 }
 
-// jobOfHook returns the job that has a hook.
+// errHookUnreadable names no job, because the sender may be a stranger.
+var errHookUnreadable = fmt.Errorf(
+	"%w: the record of a job, which may have the hook, is unreadable: `rota status` names it", api.ErrUnavailable)
+
+// jobOfHook returns the job that has a hook. The error is api.ErrUnavailable if an unreadable job may have the hook: then the
+// sender tries again, and the delivery is not lost.
 func (b *Backend) jobOfHook(ctx context.Context, name string) (*job.Job, error) {
 	jobs := b.mirror.HookJobs(name)
 	switch len(jobs) {
 	case 0:
+		if b.mirror.UnreadableJob() {
+			return nil, errHookUnreadable
+		}
 		return nil, fmt.Errorf("hook %s: %w", name, job.ErrNotFound)
 	case 1:
 	default:
@@ -78,6 +86,9 @@ func (b *Backend) jobOfHook(ctx context.Context, name string) (*job.Job, error) 
 		}
 	}
 	j, err := b.current(ctx, jobs[0])
+	if errors.Is(err, job.ErrUnreadable) {
+		return nil, errHookUnreadable
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (b *Backend) Import(ctx context.Context, r api.ImportRequest) (api.ImportVi
 	}
 	var res importer.Result
 	err := importer.Translate(importer.Options{
-		Kind: r.Kind, System: r.System, Timezone: r.Timezone, Stop: func() bool { return ctx.Err() != nil },
+		Kind: r.Kind, System: &r.System, Timezone: r.Timezone, Stop: func() bool { return ctx.Err() != nil },
 	}, []string{importer.Stdin}, map[string]string{importer.Stdin: r.Text}, &res)
 	if err != nil {
 		return api.ImportView{}, badText(err.Error())

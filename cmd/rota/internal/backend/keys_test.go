@@ -125,6 +125,24 @@ func TestAKeyOfAWorkflowIsNoKeyOfItsSteps(t *testing.T) {
 	}
 }
 
+// A process whose copy of the store is old takes a job for deleted. It must not start the workflow, whose steps it has not checked.
+func TestASubmissionForAnEarlierRunMakesNone(t *testing.T) {
+	b := inMemory(t)
+	b.define(t, "build", `{"command":["true"]}`)
+	now := time.Now().UTC()
+	s := api.Submission{Job: "build", Kind: job.KindManual, Asked: now, Due: now, Key: "k", Workflow: true, Earlier: true}
+	if v, _, err := b.Submit(t.Context(), s); !errors.Is(err, job.ErrNotFound) {
+		t.Errorf("without an earlier run: got %s, %v", v.Ref, err)
+	}
+	first, err := b.start(t, "build", "k", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, created, err := b.Submit(t.Context(), s); err != nil || created || v.Ref != first.Ref {
+		t.Errorf("with an earlier run: got %s, created %v, %v; want %s", v.Ref, created, err, first.Ref)
+	}
+}
+
 func TestAResumptionIsAnsweredAgainAfterAChangeOfTheJob(t *testing.T) {
 	b := inMemory(t)
 	b.define(t, "pay", `{"command":["true"]}`)

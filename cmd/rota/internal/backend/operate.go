@@ -50,7 +50,7 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 		if err != nil {
 			return api.RunView{}, false, err
 		}
-		if current == nil {
+		if current == nil || s.Earlier {
 			if there, ok := b.earlier(ctx, &r); ok { // the job was deleted since
 				return api.NewRunView(there), false, nil
 			}

@@ -44,7 +44,7 @@ func (b *Backend) Overview(_ context.Context, visible func(string) bool) (api.Ov
 				v.Next,
 				api.SlotView{Job: name, Slot: j.Next()},
 				overviewList,
-				func(a, b api.SlotView) int { return a.Slot.Compare(b.Slot) },
+				func(a, b api.SlotView) int { return cmp.Or(a.Slot.Compare(b.Slot), strings.Compare(a.Job, b.Job)) },
 			)
 		}
 		return true

@@ -215,14 +215,9 @@ func (b *Backend) nextSlot(j *job.Job) (time.Time, bool) {
 	if err != nil || when == nil {
 		return time.Time{}, false
 	}
-	after := j.Since
-	if g := b.mirror.Gate(); g.Since.After(after) {
-		after = g.Since
-	}
-	if c, ok := b.mirror.Cursor(j.Name); ok && c.After.After(after) {
-		after = c.After
-	}
-	return when.Next(after)
+	gate := b.mirror.Gate()
+	c, _ := b.mirror.Cursor(j.Name)
+	return policy.NextSlot(j, when, c, &gate)
 }
 
 // Run returns one run from the store. It has the fields that the mirror does not keep.
@@ -260,10 +255,9 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 	}
 	var views []api.WorkerView
 	for _, w := range b.mirror.Workers() {
-		views = append(views, api.WorkerView{
-			Worker: *w, Running: running[w.Name], Armed: armed[w.Name], Revision: w.Rev,
-			Free: max(0, w.Capacity-taken[w.Name]),
-		})
+		v := api.NewWorkerView(*w)
+		v.Running, v.Armed, v.Free = running[w.Name], armed[w.Name], max(0, w.Capacity-taken[w.Name])
+		views = append(views, v)
 	}
 	return views, nil
 }

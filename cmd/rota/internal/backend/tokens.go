@@ -52,28 +52,44 @@ func (b *Backend) RotateToken(ctx context.Context, id string, next auth.Token, o
 	return next, nil
 }
 
-// RevokeToken removes a token. If another client changes the token at the same time, it removes that one.
+// RevokeToken removes a token. If another client changes the token at the same time, RevokeToken removes the changed one. If
+// another client removes it at the same time, both succeed.
 func (b *Backend) RevokeToken(ctx context.Context, id string) error {
 	if err := b.up(); err != nil {
 		return err
 	}
-	_, err := store.Edit(ctx,
-		func(ctx context.Context) (int64, error) {
-			_, rev, err := b.store.Token(ctx, id)
-			if rev != 0 { // an unreadable token can be revoked
-				return rev, nil
-			}
-			return 0, storeError(err)
-		},
-		func(rev int64) (int64, bool, error) { return rev, true, nil },
-		func(ctx context.Context, rev int64) (int64, error) {
-			return rev, storeError(b.store.DeleteToken(ctx, id, rev))
-		})
-	if err != nil {
+	if err := revoke(ctx, b.store, id); err != nil {
 		return err
 	}
 	b.shownTokens(ctx, func() bool { known, _ := b.tokens.Token(id); return known == nil })
 	return nil
+}
+
+// revoker removes a token in the store.
+type revoker interface {
+	Token(ctx context.Context, id string) (auth.Token, int64, error) // the revision is not 0 if there is a record, readable or not
+	DeleteToken(ctx context.Context, id string, rev int64) error
+}
+
+func revoke(ctx context.Context, s revoker, id string) error {
+	found := false
+	_, err := store.Edit(ctx,
+		func(ctx context.Context) (int64, error) {
+			_, rev, err := s.Token(ctx, id)
+			switch {
+			case rev != 0: // an unreadable token can be revoked
+				found = true
+				return rev, nil
+			case found && errors.Is(err, job.ErrNotFound): // another client has removed it since
+				return 0, nil
+			}
+			return 0, storeError(err)
+		},
+		func(rev int64) (int64, bool, error) { return rev, rev != 0, nil },
+		func(ctx context.Context, rev int64) (int64, error) {
+			return rev, storeError(s.DeleteToken(ctx, id, rev))
+		})
+	return err
 }
 
 // shownTokens waits until this process has received a change of a token, so that its client can rely on it. It gives up after

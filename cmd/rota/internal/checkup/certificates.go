@@ -5,11 +5,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/trust"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/doctor"
 )
@@ -58,16 +62,46 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), "443")
 }
 
+// Broken returns the files of settings with which a process would not start. A running process goes on with what it read last, so
+// nothing else names them before its next start. It leaves out files that this user may not read.
+func Broken(s *config.Settings) (list []doctor.Broken) {
+	e, oidc := s.Etcd, s.Auth.OIDC
+	add := func(path string, err error) {
+		named := slices.ContainsFunc(list, func(b doctor.Broken) bool { return b.Path == path })
+		if err != nil && !named && !errors.Is(err, fs.ErrPermission) {
+			list = append(list, doctor.Broken{Path: path, Err: err})
+		}
+	}
+	for _, pair := range [][2]string{
+		{s.HTTP.TLS.Cert, s.HTTP.TLS.Key}, {e.TLS.Cert, e.TLS.Key}, {e.Embedded.TLS.Cert, e.Embedded.TLS.Key},
+	} {
+		if pair[0] != "" {
+			_, err := tls.LoadX509KeyPair(pair[0], pair[1])
+			add(pair[0], err)
+		}
+	}
+	for _, ca := range [][2]string{
+		{"http.tls.client_ca", s.HTTP.TLS.ClientCA}, {"etcd.tls.ca", e.TLS.CA}, {"etcd.embedded.tls.ca", e.Embedded.TLS.CA},
+		{"auth.oidc.ca", oidc.CA},
+	} {
+		if ca[1] != "" {
+			add(ca[1], trust.NewFile(ca[0], ca[1]).Check())
+		}
+	}
+	return list
+}
+
 // Files returns the certificates in the files that settings name.
 func Files(s *config.Settings) (list []doctor.Served) {
-	e := s.Etcd
+	e, seen := s.Etcd, map[string]bool{"": true} // several settings may name one file
 	for _, path := range []string{
 		s.HTTP.TLS.Cert, s.HTTP.TLS.ClientCA, e.TLS.Cert, e.TLS.CA, e.Embedded.TLS.Cert, e.Embedded.TLS.CA,
 	} {
 		text, err := os.ReadFile(path)
-		if path == "" || err != nil {
-			continue // a replica that cannot read its certificate does not start, and says so
+		if seen[path] || err != nil {
+			continue // Broken names it
 		}
+		seen[path] = true
 		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 			if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
 				list = append(list, doctor.Served{Where: path, Cert: cert})

@@ -48,7 +48,7 @@ func Gather(ctx context.Context, now time.Time, s Source) doctor.Facts {
 		f.Unseen = append(f.Unseen, fmt.Sprintf("%s: those of %d processes that only work", doctor.AreaCertificates, n))
 	}
 	if s.Settings != nil {
-		f.Served = append(f.Served, Files(s.Settings)...)
+		f.Served, f.Broken = append(f.Served, Files(s.Settings)...), Broken(s.Settings)
 		f.Machine = Machine(s.Settings, f.Replicas, f.Workers)
 	}
 	return f

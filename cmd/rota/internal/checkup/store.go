@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -52,6 +53,7 @@ func member(ctx context.Context, endpoint, prefix string, connect func(string) (
 		return m
 	}
 	m.Version, m.ID, m.Leader, m.Alarms = st.Version, st.Header.MemberId, st.Leader, st.Errors
+	m.Cluster = strconv.FormatUint(st.Header.ClusterId, 16)
 	m.Size, m.Used, m.Quota, m.OldQuota = st.DbSize, st.DbSizeInUse, st.DbSizeQuota, !etcdconn.CountsNested(st.Version)
 	if st.Leader == 0 {
 		return m // it cannot answer a linearizable read
@@ -90,6 +92,9 @@ func Records(ctx context.Context, s *store.Store, f *doctor.Facts) error {
 	})
 	if err != nil {
 		return fmt.Errorf("read the store: %w", err)
+	}
+	if seen, err := s.Observe(ctx, ""); err == nil {
+		f.Restored = seen.After(store.Observation{})
 	}
 	return nil
 }

@@ -42,18 +42,23 @@ func Open(ctx context.Context, cfg Config, log hclog.Logger) (*Conn, error) {
 	if len(cfg.Etcd.Endpoints) == 0 {
 		return c, c.embed(ctx)
 	}
-	err := c.await(ctx, func(context.Context) (err error) {
-		if c.password, err = password(cfg.Etcd); err != nil {
-			return err
-		}
-		c.client, err = Dial(cfg.Etcd)
-		return err
-	})
+	err := c.dial(ctx, cfg.Etcd)
 	if err == nil && len(cfg.Etcd.Endpoints) > 1 {
 		c.endpoints = newEndpoints(cfg.Etcd, c.client, cfg.Cluster, log.Named("etcd"))
 		c.endpoints.poll(ctx) // before the first request, which otherwise a member of another cluster might answer
 	}
 	return c, err
+}
+
+// dial makes the client. With a password, it waits until etcd accepts it.
+func (c *Conn) dial(ctx context.Context, set config.Etcd) error {
+	return c.await(ctx, func(context.Context) (err error) {
+		if c.password, err = password(set); err != nil {
+			return err
+		}
+		c.client, err = Dial(set)
+		return err
+	})
 }
 
 // embed starts this process's etcd member.
@@ -63,7 +68,7 @@ func (c *Conn) embed(ctx context.Context) error {
 	}
 	server, err := embedded.Start(ctx, c.cfg.Member, c.log)
 	switch {
-	case errors.Is(err, embedded.ErrMembers), errors.Is(err, embedded.ErrIncomplete):
+	case errors.Is(err, embedded.ErrMembers), errors.Is(err, embedded.ErrIncomplete), errors.Is(err, embedded.ErrOwner):
 		return failure.Config(err)
 	case err != nil:
 		return failure.Place(err)

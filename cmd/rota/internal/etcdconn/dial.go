@@ -52,6 +52,9 @@ func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
 	if cfg.TLS, err = clientTLS(e.TLS); err != nil {
 		return nil, err
 	}
+	if e.TLS.CA != "" && overTLS(e.Endpoints) {
+		cfg.DialOptions = append(cfg.DialOptions, grpc.WithTransportCredentials(newFollowing(cfg.TLS, e.TLS.CA)))
+	}
 	client, err := clientv3.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd %s: %w", strings.Join(e.Endpoints, ","), err)

@@ -42,6 +42,7 @@ type endpoints struct {
 	clusters []string // for each endpoint in all, the ID of its cluster; "" if it has never answered
 	strange  []string // the endpoints that are dropped because they belong to another cluster
 	fewer    bool     // the last poll dropped a member
+	relogin  bool     // a member of another cluster may have answered the login of client
 }
 
 // The pace of the probes. A member is dropped after about two seconds without an answer. It is used again within a second after
@@ -93,7 +94,24 @@ func (c *endpoints) poll(ctx context.Context) {
 		before := c.client.Endpoints()
 		c.choose()
 		c.signal(before)
+		c.login(ctx)
 	}
+}
+
+// login makes the client log in again after an endpoint of another cluster was found. A member of that cluster may have answered
+// the last login. If that cluster has no users, the client got no token. It might never ask for one: with a certificate, etcd
+// refuses its requests for another reason than the missing token. If the login fails, the next poll repeats it.
+func (c *endpoints) login(ctx context.Context) {
+	if !c.relogin || c.set.Username == "" || c.client.Password == "" {
+		return
+	}
+	try, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	_, err := c.client.Auth.Authenticate(try, c.set.Username, c.client.Password)
+	if err == nil { // the client takes the token of this login over when it opens a stream
+		_, err = clientv3.RetryLeaseClient(c.client).LeaseKeepAlive(try)
+	}
+	c.relogin = err != nil
 }
 
 // signal puts a token into dropped if the client no longer uses a member that it used before. It repeats this at the next poll,
@@ -160,6 +178,7 @@ func (c *endpoints) choose() {
 	}
 	if !slices.Equal(strange, c.strange) {
 		if c.strange = strange; len(strange) > 0 {
+			c.relogin = true
 			c.log.Error("endpoints of another etcd cluster are left out: remove them from etcd.endpoints",
 				"endpoints", strings.Join(strange, ","), "cluster", own)
 		}

@@ -26,16 +26,7 @@ func TestAMemberThatHangsIsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &Conn{client: client, endpoints: newEndpoints(set, client, func() string { return "" }, hclog.NewNullLogger())}
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { _ = c.Run(ctx) })
-	t.Cleanup(func() {
-		cancel()
-		running.Wait()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	run(t, c)
 	uses := func(want ...string) func() bool {
 		return func() bool { return slices.Equal(client.Endpoints(), want) }
 	}
@@ -128,4 +119,19 @@ func TestTheVersionComesFromTheFirstAnswer(t *testing.T) {
 	if err := CheckVersion(ctx, client); err == nil {
 		t.Error("the cut did not bite")
 	}
+}
+
+// run runs c until the test ends, and closes it.
+func run(t *testing.T, c *Conn) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = c.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -67,6 +67,27 @@ func (c columns) Print(to io.Writer, doc []byte) error {
 	return err
 }
 
+// WithoutHeader returns a Printer that leaves out the header of custom-columns, for rows that follow others. p may have any format.
+func WithoutHeader(p Printer) Printer {
+	if c, ok := p.(columns); ok {
+		return bare(c)
+	}
+	return p
+}
+
+// bare prints the rows of a table, as wide as its header at least.
+type bare columns
+
+func (b bare) Print(to io.Writer, doc []byte) error {
+	var out bytes.Buffer
+	if err := columns(b).Print(&out, doc); err != nil {
+		return err
+	}
+	_, rows, _ := bytes.Cut(out.Bytes(), []byte("\n"))
+	_, err := to.Write(rows)
+	return err
+}
+
 // value returns the values that the column finds in an element, separated by commas.
 func (c column) value(item any) (string, error) {
 	found, err := c.path.FindResults(item)

@@ -90,3 +90,18 @@ func TestFailedExpressionPrintsNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestRowsThatFollowOthers(t *testing.T) {
+	for format, want := range map[string]string{
+		"custom-columns=STATE:.state,N:.name": "failed   a\n", "custom-columns=A_LONG_HEADER:.state,N:.name": "failed          a\n", "name": "a\n",
+	} {
+		p, err := Parse(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := WithoutHeader(p).Print(&out, []byte(`{"name": "a", "state": "failed"}`)); err != nil || out.String() != want {
+			t.Errorf("%s: got %q, %v, want %q", format, out.String(), err, want)
+		}
+	}
+}

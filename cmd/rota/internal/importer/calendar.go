@@ -28,8 +28,11 @@ var weekdayList = regexp.MustCompile(`(?i)^(mon|tue|wed|thu|fri|sat|sun)[a-z]*((
 func parseCalendar(text string) (calendar, error) {
 	c := calendar{weekdays: "*", year: "*", month: "*", day: "*", hour: "0", minute: "0", second: "0"}
 	words := strings.Fields(text)
-	if n := len(words); n > 1 && (strings.Contains(words[n-1], "/") && !strings.ContainsAny(words[n-1], ":*") || words[n-1] == "UTC") {
+	if n := len(words); n > 1 && isZone(words[n-1]) {
 		c.zone, words = words[n-1], words[:n-1]
+		if strings.EqualFold(c.zone, "UTC") {
+			c.zone = "UTC"
+		}
 	}
 	if len(words) == 1 {
 		if long, ok := calendarWords[strings.ToLower(words[0])]; ok {
@@ -51,6 +54,18 @@ func parseCalendar(text string) (calendar, error) {
 		}
 	}
 	return c, c.combine()
+}
+
+// zoneName matches a name that a time zone may have. A date such as 1/2-* and a time have other characters.
+var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9/_+-]*$`)
+
+// isZone reports whether the last word of an expression is a time zone, such as Europe/Berlin or CET.
+func isZone(word string) bool {
+	if !zoneName.MatchString(word) || weekdayList.MatchString(word) {
+		return false
+	}
+	_, err := time.LoadLocation(word)
+	return strings.EqualFold(word, "UTC") || strings.Contains(word, "/") || err == nil
 }
 
 // weekdayField converts weekdays such as Mon..Fri into cron's form.
@@ -167,7 +182,8 @@ func (c *calendar) combine() error {
 	return nil
 }
 
-// instant returns the time of an expression that has only one. It returns false for any other expression.
+// instant returns the time of an expression that has only one; zero if that time never comes. It returns false for any other
+// expression.
 func (c *calendar) instant(zone string) (time.Time, bool) {
 	var parts [6]int
 	for i, text := range []string{c.year, c.month, c.day, c.hour, c.minute, c.second} {
@@ -181,7 +197,17 @@ func (c *calendar) instant(zone string) (time.Time, bool) {
 	if err != nil || c.weekdays != "*" {
 		return time.Time{}, false
 	}
-	return time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], 0, location), true
+	switch year := parts[0]; { // as systemd reads two digits
+	case year < 70:
+		parts[0] += 2000
+	case year < 100:
+		parts[0] += 1900
+	}
+	at := time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], 0, location)
+	if at.Day() != parts[2] || at.Hour() != parts[3] || at.Minute() != parts[4] { // 30 February, or the clock jumps over it
+		return time.Time{}, true
+	}
+	return at, true
 }
 
 // cron returns the cron expression.

@@ -1,6 +1,7 @@
 package importer_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -44,6 +45,7 @@ func TestCalendarsHaveTheSlotsOfSystemd(t *testing.T) {
 		"minutely", "hourly", "daily", "weekly", "monthly", "yearly", "quarterly", "semiannually", "Mon..Fri 09:30", "Sat,Sun *-*-* 08..18/2:00",
 		"*-*-* 6,18:00", "*:0/15", "*:0/15:30", "Mon *-*-1..7 10:00", "Fri *-*-22..28 17:00", "*-02~01 23:00", "*-*~03 23:00",
 		"*-01,07-01 00:00:00", "02..06:00/20:00", "*-*-01/10 03:00", "*-*-* 02:30 Europe/Berlin",
+		"*-*-* 02:30 CET", "daily utc", "Sat *:30 GMT",
 	} {
 		t.Run(text, func(t *testing.T) {
 			var res importer.Result
@@ -97,6 +99,23 @@ func TestTimersHaveTheSlotsOfSystemd(t *testing.T) {
 			slices.SortFunc(want, time.Time.Compare)
 			want = slices.Compact(want)
 			sameSlots(t, name, &spec, base, want[:min(count, len(want))])
+		}
+	}
+}
+
+// TestInstantsOfSystemd reads years of two digits as systemd does, and reports times that never come.
+func TestInstantsOfSystemd(t *testing.T) {
+	for text, want := range map[string]string{
+		"27-01-01": "[2027-01-01 00:00:00 +0000 UTC] []", "70-1-2 3:4:5": "[1970-01-02 03:04:05 +0000 UTC] []",
+		"2027-02-30":                     "[] [a.timer:2: OnCalendar=2027-02-30: this time never comes]",
+		"2027-03-28 02:30 Europe/Berlin": "[] [a.timer:2: OnCalendar=2027-03-28 02:30 Europe/Berlin: this time never comes]",
+	} {
+		var got importer.Result
+		importer.Systemd(map[string]string{
+			"a.timer": "[Timer]\nOnCalendar=" + text + "\n", "a.service": "[Service]\nExecStart=/bin/true\n",
+		}, "UTC", &got)
+		if text := fmt.Sprint(got.Jobs["a"].At, got.Problems); text != want {
+			t.Errorf("got %s, want %s", text, want)
 		}
 	}
 }

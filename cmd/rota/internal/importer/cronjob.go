@@ -90,7 +90,11 @@ func (t *translation) cronJob(f *fields) {
 		s.Overlap = job.OverlapReplace
 	}
 	s.MissedWindow = job.Duration(time.Duration(spec.number("startingDeadlineSeconds")) * time.Second)
-	if spec.truth("suspend") {
+	if s.MissedWindow == 0 && spec.has("startingDeadlineSeconds") { // no window would be one without end
+		s.Missed = job.MissedNone
+		t.lost(spec.lineOf("startingDeadlineSeconds"), "startingDeadlineSeconds: 0: Kubernetes never starts such a job, rota does")
+	}
+	if spec.truth("suspend", kubectlTrue) {
 		t.lost(spec.lineOf("suspend"), "suspend: a job file cannot pause a job; apply the file, then run rota pause %s",
 			jobName(meta.text("name")))
 	}
@@ -161,7 +165,8 @@ func (t *translation) kubernetesJob(f *fields, s *job.Spec) {
 			t.lost(f.lineOf(key), "%s: a run of rota is one process; define one job for each", f.name(key))
 		}
 	}
-	f.drop("ttlSecondsAfterFinished", "completionMode", "suspend", "selector", "manualSelector", "podReplacementPolicy")
+	f.drop("ttlSecondsAfterFinished", "completionMode", "selector", "manualSelector", "podReplacementPolicy")
+	f.lostIf("suspend", kubectlTrue, "Kubernetes starts nothing until somebody resumes the Job; use approve")
 	template := f.below("template")
 	f.rest()
 	t.podMetadata(template.below("metadata"))
@@ -195,7 +200,7 @@ func (t *translation) pod(f *fields, s *job.Spec) {
 	if f.text("dnsPolicy") != "ClusterFirst" {
 		f.lost("dnsPolicy", "the program has the network of the worker")
 	}
-	f.lost("hostNetwork", "the program has the network of the worker")
+	f.lostIf("hostNetwork", kubectlTrue, "the program has the network of the worker")
 	f.lost("priorityClassName", "give the job a priority")
 	f.lost("serviceAccountName", "the program has the rights of the worker")
 	f.lost("serviceAccount", "the program has the rights of the worker")
@@ -221,19 +226,21 @@ func (t *translation) container(f *fields, s *job.Spec) {
 	default:
 		s.Command = slices.Concat(command, args)
 	}
-	for _, word := range s.Command {
-		if strings.Contains(word, "$(") {
+	for i, word := range s.Command {
+		if strings.Contains(withoutEscapes(word), "$(") {
 			t.lost(f.lineOf("command"), "argument %q: Kubernetes fills in $(NAME); use shell and $NAME", word)
 		}
+		s.Command[i] = unescaped(word)
 	}
 	f.lost("image", "rota runs the program on the worker: install what "+f.text("image")+" holds there, or use the key kubernetes")
 	s.Dir = f.text("workingDir")
 	t.variables(f, s)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		if strings.Contains(s.Shell, "$("+name+")") {
+		if strings.Contains(withoutEscapes(s.Shell), "$("+name+")") {
 			t.lost(f.line, "shell: Kubernetes fills in $(%[1]s), and a shell runs a command of that name; write $%[1]s", name)
 		}
 	}
+	s.Shell = unescaped(s.Shell)
 	resources := f.below("resources")
 	t.resources(resources.below("limits"), s)
 	resources.lost("requests", "rota reserves nothing: worker.capacity says how many runs a worker takes")
@@ -254,9 +261,12 @@ func (t *translation) variables(f *fields, s *job.Spec) {
 			t.lost(v.line, "variable %s comes from %s: write ${file:…} or ${env:…}", name, strings.Join(source.keys, ", "))
 			env[name] = "${file:/run/secrets/" + jobName(name) + "}"
 		} else {
-			if env[name] = v.text("value"); strings.Contains(env[name], "$(") {
-				t.lost(v.line, "variable %s: Kubernetes fills in $(NAME) in %q; write the value", name, env[name])
+			value := v.text("value")
+			if strings.Contains(withoutEscapes(value), "$(") {
+				t.lost(v.line, "variable %s: Kubernetes fills in $(NAME) in %q; write the value", name, value)
 			}
+			env[name] = unescaped(value)
+			t.variable(v.line, name, env[name])
 		}
 		v.rest()
 	}
@@ -264,3 +274,7 @@ func (t *translation) variables(f *fields, s *job.Spec) {
 		s.Env = maps.Clone(env)
 	}
 }
+
+// In commands and variables of Kubernetes, two dollar signs are one, and $$(NAME) is no reference.
+func unescaped(text string) string      { return strings.ReplaceAll(text, "$$", "$") }
+func withoutEscapes(text string) string { return strings.ReplaceAll(text, "$$", "") }

@@ -21,11 +21,11 @@ type CrontabOptions struct {
 // Crontab translates a crontab of Vixie cron or cronie.
 func Crontab(file, text string, opts CrontabOptions, into *Result) {
 	c := crontab{translation: translation{file, into}, opts: opts, env: map[string]string{}, shell: "/bin/sh"}
-	for i, line := range strings.Split(text, "\n") {
+	for _, line := range linesOf(text) {
 		if c.stopped() {
 			return
 		}
-		c.line(i+1, strings.TrimSpace(line))
+		c.line(line.n, strings.TrimSpace(line.text))
 	}
 }
 
@@ -91,15 +91,25 @@ func (c *crontab) assign(n int, name, value string) {
 	case "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING":
 		// These variables describe how cron mails the output.
 	default:
+		c.variable(n, name, value)
 		c.env[name] = value
 	}
 }
 
-// relative matches a command whose program is found from the working directory. Assignments may stand before the program.
-var relative = regexp.MustCompile(`^(?:[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'])*\s+)*([\w.-]+/\S*)`)
+// anacron matches an entry of anacron: a number of days, a delay in minutes, the name of a job, and a command.
+var anacron = regexp.MustCompile(`^(?:@[a-z]+|\d+)\s+\d+\s+[A-Za-z][\w.-]{2,}\s`)
+
+// flags matches flags that BSD's cron reads before a command: -n mails only after a failure, -q does not log, and -s runs once at a
+// time.
+var flags = regexp.MustCompile(`^-[nqs]+(?:[ \t]+|$)`)
 
 // entry translates a line that has a schedule.
 func (c *crontab) entry(n int, line string) {
+	line = strings.TrimPrefix(line, "-") // in cronie, a leading - means: do not log
+	if anacron.MatchString(line) {
+		c.lost(n, "it is an entry of anacron, which counts days from the last run; write a job with a schedule and missed: latest")
+		return
+	}
 	expression, rest, ok := c.expression(n, line)
 	if !ok {
 		return
@@ -107,18 +117,24 @@ func (c *crontab) entry(n int, line string) {
 	user := ""
 	if c.opts.System {
 		if user, rest, ok = cutField(rest); !ok {
-			c.lost(n, "the line has no command behind its user: is it a user's crontab? Leave out --system")
+			c.lost(n, "the line has no command behind its user: is it a user's crontab (--system=false)?")
 			return
 		}
-		user = strings.TrimPrefix(user, "-") // in cronie, a leading - means: do not log
 	}
 	switch word, _, _ := cutField(rest); {
-	case strings.Contains(user, "/"):
-		c.lost(n, "the user is %s: is it a user's crontab? Leave out --system", user)
+	case strings.Contains(user, "/"), strings.HasPrefix(user, "-"): // no name, but a program or an option
+		c.lost(n, "the user is %s: is it a user's crontab (--system=false)?", user)
 		return
 	case !c.opts.System && word == "root":
-		c.lost(n, "the command begins with root: is it a system crontab? Add --system")
+		c.lost(n, "the command begins with root: is it a crontab of a system (--system)?")
 		return
+	}
+	overlap := job.OverlapAllow
+	for m := flags.FindString(rest); m != ""; m = flags.FindString(rest) {
+		rest = rest[len(m):]
+		if strings.Contains(m, "s") {
+			overlap = job.OverlapSkip
+		}
 	}
 	if rest == "" {
 		c.lost(n, "the line has no command")
@@ -131,24 +147,19 @@ func (c *crontab) entry(n int, line string) {
 		Schedule:    []string{expression},
 		Timezone:    cmp.Or(c.timezone, c.opts.Timezone),
 		Missed:      job.MissedNone, // cron skips the slots that pass while it is down
-		Overlap:     job.OverlapAllow,
+		Overlap:     overlap,
 		Env:         maps.Clone(c.env),
 	}
 	if home := c.env["HOME"]; path.IsAbs(home) {
 		spec.Dir = home
-	} else if m := relative.FindStringSubmatch(rest); m != nil {
-		c.lost(n, "%s: cron starts it in the home of its user, rota in the directory of the worker; write the whole path, or dir", m[1])
+	} else if file := relativePath(rest); file != "" {
+		c.lost(n, "%s: cron starts in the home of its user, rota in the directory of the worker; write the whole path, or dir", file)
 	}
 	switch {
 	case user != "" && user != "root":
 		c.note(n, "runs as %s by runuser, which needs a worker that runs as root", user)
-		spec.Command = []string{"runuser", "-u"}
-		if name, group, ok := strings.Cut(user, ":"); ok { // FreeBSD's cron takes both
-			spec.Command = append(spec.Command, name, "-g", group)
-		} else {
-			spec.Command = append(spec.Command, user)
-		}
-		spec.Command = append(spec.Command, "--", c.shell, "-c", script)
+		name, group, _ := strings.Cut(user, ":") // FreeBSD's cron takes both
+		spec.Command = asUser(name, group, c.env["HOME"], []string{c.shell, "-c", script})
 	case c.shell != "/bin/sh":
 		spec.Command = []string{c.shell, "-c", script}
 	default:

@@ -46,21 +46,15 @@ func (t *translation) dkronJob(f *fields) {
 	if retries := f.number("retries"); retries > 0 {
 		s.Retry = &job.Retry{Max: retries}
 	}
-	if text := f.text("expires_at"); text != "" {
-		if at, err := time.Parse(time.RFC3339, text); err != nil {
-			t.lost(f.lineOf("expires_at"), "expires_at %q is no instant", text)
-		} else if !at.IsZero() && at.Year() > 1 {
-			s.End = &at
-		}
-	}
-	t.dkronSchedule(f, &s)
+	s.Start, s.End = t.dkronTime(f, "starts_at"), t.dkronTime(f, "expires_at")
+	t.dkronSchedule(f, name, &s)
 	t.dkronParent(f, &s)
 	t.dkronExecutor(f, &s)
 	t.dkronTags(f, &s)
-	if f.truth("disabled") {
+	if f.truth("disabled", dkronTrue) {
 		t.lost(f.lineOf("disabled"), "disabled: a job file cannot pause a job; apply the file, then run rota pause %s", jobName(name))
 	}
-	if f.truth("ephemeral") {
+	if f.truth("ephemeral", dkronTrue) {
 		t.lost(f.lineOf("ephemeral"), "ephemeral: delete the job after its run")
 	}
 	if len(f.below("processors").keys) > 0 {
@@ -74,37 +68,6 @@ func (t *translation) dkronJob(f *fields) {
 		"version", "id")
 	f.rest()
 	t.add(f.line, name, onClockChanges(s, schedule.GapSkip, schedule.FoldBoth))
-}
-
-// dkronSchedule translates a schedule. An expression of dkron begins with seconds, which rota supports too.
-func (t *translation) dkronSchedule(f *fields, s *job.Spec) {
-	text := f.text("schedule")
-	word, rest, _ := strings.Cut(text, " ")
-	switch {
-	case text == "" || text == "@manually":
-		if f.text("parent_job") == "" && text == "" {
-			t.note(f.line, "the job has no schedule: it runs when a client asks")
-		}
-	case word == "@every":
-		d, err := time.ParseDuration(rest)
-		if err != nil {
-			t.lost(f.lineOf("schedule"), "schedule %q: %v", text, err)
-			return
-		}
-		s.Every = job.Duration(d)
-		t.note(f.lineOf("schedule"), "@every: dkron counts from its own start, rota from 1970-01-01T00:00:00Z")
-	case word == "@at":
-		at, err := time.Parse(time.RFC3339, rest)
-		if err != nil {
-			t.lost(f.lineOf("schedule"), "schedule %q is no instant", text)
-			return
-		}
-		s.At = []time.Time{at}
-	case word == "@minutely":
-		s.Schedule = []string{"* * * * *"}
-	default:
-		s.Schedule = []string{t.robfigSchedule(f.lineOf("schedule"), "dkron", text)}
-	}
 }
 
 func (t *translation) dkronExecutor(f *fields, s *job.Spec) {
@@ -124,13 +87,17 @@ func (t *translation) dkronExecutor(f *fields, s *job.Spec) {
 
 func (t *translation) dkronShell(config *fields, s *job.Spec) {
 	command := config.text("command")
-	if config.truth("shell") {
+	kept, dropped := beforeShell(command)
+	if config.truth("shell", dkronTrue) {
 		s.Shell = command
-	} else if words, err := splitWords(command); err != nil || len(words) == 0 {
+	} else if words, err := splitWords(kept); err != nil || len(words) == 0 {
 		t.lost(config.lineOf("command"), "command %q: its quotes do not end", command)
 		s.Shell = command
 	} else {
 		s.Command = words
+		if dropped != "" {
+			t.note(config.lineOf("command"), "command: without a shell, dkron drops %q, and so does the job here", dropped)
+		}
 	}
 	s.Dir = config.text("cwd")
 	for pair := range strings.SplitSeq(config.text("env"), ",") {
@@ -139,6 +106,7 @@ func (t *translation) dkronShell(config *fields, s *job.Spec) {
 				s.Env = map[string]string{}
 			}
 			s.Env[strings.TrimSpace(name)] = value
+			t.variable(config.lineOf("env"), strings.TrimSpace(name), value)
 		}
 	}
 	if text := config.text("timeout"); text != "" {
@@ -174,6 +142,8 @@ func (t *translation) dkronCodes(line int, text string, s *job.Spec) {
 
 func (t *translation) dkronHTTP(config *fields, s *job.Spec) {
 	s.HTTP = &job.HTTP{URL: config.text("url"), Method: strings.ToUpper(config.text("method")), Body: config.text("body")}
+	t.sent(config.lineOf("url"), "url", s.HTTP.URL)
+	t.sent(config.lineOf("body"), "body", s.HTTP.Body)
 	for _, header := range jsonList(config.text("headers")) {
 		name, value, ok := strings.Cut(header, ":")
 		if !ok {
@@ -183,7 +153,12 @@ func (t *translation) dkronHTTP(config *fields, s *job.Spec) {
 		if s.HTTP.Headers == nil {
 			s.HTTP.Headers = map[string]string{}
 		}
-		s.HTTP.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		s.HTTP.Headers[name] = value
+		t.sent(config.lineOf("headers"), "header "+name, value)
+	}
+	if config.text("expectCode") == "" {
+		t.note(config.line, "no expectCode: dkron accepts any status, the job here only 2xx")
 	}
 	for code := range strings.SplitSeq(config.text("expectCode"), ",") {
 		if code = strings.TrimSpace(code); code == "" {
@@ -204,7 +179,7 @@ func (t *translation) dkronHTTP(config *fields, s *job.Spec) {
 		s.Timeout = job.Duration(time.Duration(seconds) * time.Second)
 	}
 	config.lost("expectBody", "rota judges an answer by its status")
-	config.lost("tlsNoVerifyPeer", "rota verifies the certificates of targets")
+	config.lostIf("tlsNoVerifyPeer", dkronTrue, "rota verifies the certificates of targets")
 	config.lost("tlsCertificateFile", "rota has no certificate of its own for targets")
 	config.lost("tlsCertificateKeyFile", "rota has no certificate of its own for targets")
 	config.lost("tlsRootCAsFile", "add the authority to those of the worker's system")
@@ -231,7 +206,7 @@ func (t *translation) dkronParent(f *fields, s *job.Spec) {
 	if s.Scheduled() {
 		t.note(f.lineOf("schedule"), "schedule: dkron ignores it, because the job has a parent")
 	}
-	s.Schedule, s.Every, s.At, s.Timezone, s.Missed, s.Overlap, s.End = nil, 0, nil, "", "", "", nil
+	s.Schedule, s.Every, s.At, s.Timezone, s.Missed, s.Overlap, s.Start, s.End = nil, 0, nil, "", "", "", nil, nil
 	s.After = []job.After{{Job: jobName(parent), When: job.WhenSuccess}}
 }
 

@@ -58,13 +58,17 @@ func (s *systemd) what(spec *job.Spec) {
 		}
 		lines = append(lines, words)
 	}
-	s.asUser(service, spec, lines)
-	spec.Dir = strings.ReplaceAll(strings.TrimPrefix(s.service.last("Service", "WorkingDirectory").text, "-"), "%%", "%")
 	s.environment(service, spec)
+	s.command(service, spec, lines)
+	dir := s.service.last("Service", "WorkingDirectory")
+	if strings.HasPrefix(dir.text, "-") && differs(dir) == "" { // rest reports a directory that differs
+		service.note(dir.line, "WorkingDirectory: systemd ignores a missing directory, and a run of rota fails without it")
+	}
+	spec.Dir = strings.ReplaceAll(strings.TrimPrefix(dir.text, "-"), "%%", "%")
 }
 
-// asUser joins the commands of the service into one command that runs as the service's user.
-func (s *systemd) asUser(service *translation, spec *job.Spec, lines [][]string) {
+// command joins the commands of the service into one command that runs as the service's user.
+func (s *systemd) command(service *translation, spec *job.Spec, lines [][]string) {
 	if len(lines) == 0 {
 		spec.Command = []string{"false"}
 		return
@@ -80,11 +84,7 @@ func (s *systemd) asUser(service *translation, spec *job.Spec, lines [][]string)
 	user, group := s.service.last("Service", "User"), s.service.last("Service", "Group")
 	if user.text != "" && user.text != "root" {
 		service.note(user.line, "runs as %s by runuser, which needs a worker that runs as root", user.text)
-		prefix := []string{"runuser", "-u", user.text}
-		if group.text != "" {
-			prefix = append(prefix, "-g", group.text)
-		}
-		command = append(append(prefix, "--"), command...)
+		command = asUser(user.text, group.text, spec.Env["HOME"], command)
 	} else if group.text != "" && group.text != "root" {
 		service.lost(group.line, "Group=%s: it has no translation without User=", group.text)
 	}
@@ -119,6 +119,7 @@ func (s *systemd) environment(service *translation, spec *job.Spec) {
 					spec.Env = map[string]string{}
 				}
 				spec.Env[name] = strings.ReplaceAll(value, "%%", "%")
+				service.variable(e.line, name, spec.Env[name])
 			}
 		}
 	}

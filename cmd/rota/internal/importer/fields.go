@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -46,10 +47,10 @@ func (f *fields) name(key string) string {
 	return f.path + "." + key
 }
 
-// has reports whether the mapping has a value for a key. null is no value.
+// has reports whether the mapping has a value for a key. null, an empty list and an empty mapping are no values.
 func (f *fields) has(key string) bool {
 	n := f.at[key]
-	return n != nil && n.Tag != "!!null"
+	return n != nil && n.Tag != "!!null" && (n.Kind == yaml.ScalarNode || len(n.Content) > 0)
 }
 
 // text reads a scalar as text; empty if the key has no value.
@@ -79,8 +80,16 @@ func (f *fields) number(key string) int {
 	return v
 }
 
-// truth reads a boolean; false if the key has no value.
-func (f *fields) truth(key string) bool { return f.text(key) == "true" }
+// truth reads a boolean; false if the key has no value. spellings are those of true.
+func (f *fields) truth(key string, spellings []string) bool {
+	return slices.Contains(spellings, f.text(key))
+}
+
+// The spellings of true.
+var (
+	kubectlTrue = []string{"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"} // YAML 1.1
+	dkronTrue   = []string{"true", "True", "TRUE", "1", "t", "T"}                                   // strconv.ParseBool
+)
 
 // texts reads a list of scalars. A single scalar counts as a list of one.
 func (f *fields) texts(key string) (list []string) {
@@ -136,6 +145,13 @@ func (f *fields) lost(key, instead string) {
 		f.t.lost(f.lineOf(key), "%s: %s", f.name(key), instead)
 	}
 	f.read[key] = true
+}
+
+// lostIf is lost for a boolean that has no effect unless it is true. spellings are those of true.
+func (f *fields) lostIf(key string, spellings []string, instead string) {
+	if f.truth(key, spellings) {
+		f.lost(key, instead)
+	}
 }
 
 // rest reports every key that was not read.

@@ -85,6 +85,100 @@ func TestTheGraceOfACronJob(t *testing.T) {
 	}
 }
 
+// TestADeadlineOfZero reports that Kubernetes never starts such a job. A window of zero has no end in rota.
+func TestADeadlineOfZero(t *testing.T) {
+	for spec, want := range map[string]job.Missed{"suspend: false": job.MissedLatest, "startingDeadlineSeconds: 0": job.MissedNone} {
+		var got importer.Result
+		importer.CronJob("f", "kind: CronJob\nmetadata: {name: a}\nspec: {schedule: '@daily', "+spec+", timeZone: UTC, "+
+			"jobTemplate: {spec: {template: {spec: {containers: [{command: [a]}]}}}}}\n", &got)
+		reported := strings.Contains(fmt.Sprint(got.Problems), "startingDeadlineSeconds: 0")
+		if missed := got.Jobs["a"].Missed; missed != want || reported != (want == job.MissedNone) {
+			t.Errorf("%q: got missed %s, want %s; problems %v", spec, missed, want, got.Problems)
+		}
+	}
+}
+
+// TestTextsThatLookLikeReferences keeps expansions of a shell that rota would read as references.
+func TestTextsThatLookLikeReferences(t *testing.T) {
+	const command, quoted = `deploy ${env:-prod} "${file:0:3}" 'it'`, ` -c 'deploy ${env:-prod} "${file:0:3}" '\''it'\'''`
+	for crontab, system := range map[string]bool{
+		"SHELL=/bin/bash\n@daily " + command + "\n": false,
+		"@daily ops " + command + "\n":              true,
+	} {
+		var got importer.Result
+		importer.Crontab("f", crontab, importer.CrontabOptions{System: system}, &got)
+		spec := got.Jobs["deploy"]
+		if !strings.HasPrefix(spec.Shell, "exec ") || !strings.HasSuffix(spec.Shell, quoted) || len(spec.Command) > 0 || !got.Complete() {
+			t.Errorf("%q: got %+v; problems %v", crontab, spec, got.Problems)
+		}
+	}
+}
+
+// TestVariablesThatLookLikeReferences reports each such variable once, at its assignment, whatever file it names.
+func TestVariablesThatLookLikeReferences(t *testing.T) {
+	const dkron = `{"name": "a", "schedule": "@daily", "executor": "shell",
+"executor_config": {"command": "x", "shell": "true", "env": "A=${file:/run/secrets/a}"}}`
+	const cronJob = "kind: CronJob\nmetadata: {name: a}\nspec:\n  schedule: '@daily'\n  timeZone: UTC\n" +
+		"  jobTemplate: {spec: {template: {spec: {containers: [{command: [x], env: [\n" +
+		"    {name: A, value: '${file:/run/secrets/a}'}]}]}}}}\n"
+	for _, c := range []struct{ kind, text, place string }{
+		{importer.KindCrontab, "\nA=${file:/run/secrets/a}\n@daily x\n@hourly y\n", "-:2"},
+		{importer.KindCrontab, "A=${env:HOME}\n@daily x\n", "-:1"},
+		{importer.KindCronJob, cronJob, "-:7"},
+		{importer.KindDkron, dkron, "-:2"},
+		{importer.KindSystemd, "# a.timer\n[Timer]\nOnCalendar=daily\n# a.service\n[Service]\nEnvironment=A=${file:/run/secrets/a}\n" +
+			"ExecStart=/bin/x\n", "a.service:6"},
+	} {
+		var got importer.Result
+		if err := importer.Translate(importer.Options{Kind: c.kind}, []string{"-"}, map[string]string{"-": c.text}, &got); err != nil {
+			t.Fatal(err)
+		}
+		text, want := fmt.Sprint(got.Problems), c.place+": variable A: rota resolves the reference"
+		if got.Complete() || strings.Count(text, "rota resolves the reference") != 1 || !strings.Contains(text, want) {
+			t.Errorf("%s: got problems %v, want one at %s", c.kind, text, c.place)
+		}
+	}
+}
+
+// TestRequestsAreSentAsTheyAre reports the parts of a request that rota would fill in, and dkron sends unchanged.
+func TestRequestsAreSentAsTheyAre(t *testing.T) {
+	const request = `{"name": "a", "schedule": "@at 2030-01-01T00:00:00Z", "executor": "http", "tags": {"a": "b:1"}, "executor_config": {
+"url": "http://h/${env:ROTA_SECRET_X}", "expectCode": "200",
+"headers": "[\"X-A: ${env:ROTA_SECRET_X}\", \"X-B: b\"]",
+"body": "{{ .Run }} ${file:/run/secrets/a}"}}`
+	var got importer.Result
+	importer.Dkron("f", request, &got)
+	text := fmt.Sprint(got.Problems)
+	for _, want := range []string{
+		"f:2: url: rota resolves its reference", "f:3: header X-A: rota resolves its reference", "f:4: body: rota resolves its reference",
+		"f:4: body: rota fills in {{ }}",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if len(got.Problems) != 4 || got.Complete() {
+		t.Errorf("got problems %s", text)
+	}
+}
+
+// TestADirectoryThatMayBeMissing reports that a run of rota needs the directory.
+func TestADirectoryThatMayBeMissing(t *testing.T) {
+	for dir, want := range map[string]string{
+		"/srv":  "[]",
+		"-/srv": "[a.service:3: note: WorkingDirectory: systemd ignores a missing directory, and a run of rota fails without it]",
+		"-~":    "[a.service:3: WorkingDirectory=-~: rota has no sign for the home of a user; write its path]",
+	} {
+		var got importer.Result
+		importer.Systemd(map[string]string{
+			"a.timer": "[Timer]\nOnCalendar=daily\n", "a.service": "[Service]\nExecStart=/bin/true\nWorkingDirectory=" + dir + "\n",
+		}, "UTC", &got)
+		if got.Jobs["a"].Dir != strings.TrimPrefix(dir, "-") || fmt.Sprint(got.Problems) != want {
+			t.Errorf("%s: got dir %q; problems %v", dir, got.Jobs["a"].Dir, got.Problems)
+		}
+	}
+}
+
 // TestAUserWithAGroup reads a line of FreeBSD's system crontab.
 func TestAUserWithAGroup(t *testing.T) {
 	var got importer.Result

@@ -99,6 +99,7 @@ func (t *translation) add(line int, name string, spec job.Spec) {
 		t.lost(line, "job %s: %s", name, plainReason(err))
 		return
 	}
+	literal(&spec)
 	if t.res.Jobs == nil {
 		t.res.Jobs = map[string]job.Spec{}
 	}

@@ -28,7 +28,8 @@ func (t *translation) robfigSchedule(line int, tool, text string) string {
 // step after a star, because only rota, as Vixie cron, demands then that a day match both.
 func combinesDays(dom, dow string) bool {
 	stepped := func(f string) bool { return strings.HasPrefix(f, "*/") && f != "*/1" }
-	return dom != "*" && dow != "*" && (stepped(dom) || stepped(dow))
+	free := func(f string) bool { return f == "*" || f == "?" }
+	return !free(dom) && !free(dow) && (stepped(dom) || stepped(dow))
 }
 
 // listWeekdays writes out steps that begin at a weekday, such as 1/2. The last day of that library is 6, and that of rota is 7, a

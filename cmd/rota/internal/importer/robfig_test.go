@@ -20,7 +20,8 @@ func TestStepsOfWeekdays(t *testing.T) {
 	} {
 		for kind, text := range map[string]string{importer.KindCronJob: cronJob, importer.KindDkron: dkron} {
 			var res importer.Result
-			files := map[string]string{"f": fmt.Sprintf(text, "0 12 * * "+field)}
+			day := map[string]string{importer.KindCronJob: "?", importer.KindDkron: "*"}[kind]
+			files := map[string]string{"f": fmt.Sprintf(text, "0 12 "+day+" * "+field)}
 			if err := importer.Translate(importer.Options{Kind: kind}, []string{"f"}, files, &res); err != nil {
 				t.Fatal(err)
 			}

@@ -46,22 +46,26 @@ func parseSpan(text string) (time.Duration, error) {
 // bounds translates limits of run time, memory, CPU and the number of processes.
 func (s *systemd) bounds(spec *job.Spec) {
 	service := &translation{s.service.file, s.res}
-	span := func(keys ...string) job.Duration {
+	span := func(otherwise job.Duration, keys ...string) job.Duration {
 		e := s.service.last("Service", keys...)
+		if e.text == "" {
+			return otherwise
+		}
 		d, err := parseSpan(e.text)
 		if err != nil {
 			service.lost(e.line, "%s=%s: %v", e.key, e.text, err)
+			return otherwise
 		}
 		return job.Duration(d)
 	}
 	// A oneshot service is starting while it runs, and RuntimeMaxSec has no effect on it. A service of another type has started as
 	// soon as its program runs, so the time to start does not bound the run.
 	if s.service.last("Service", "Type").text == "oneshot" {
-		spec.Timeout = span("TimeoutSec", "TimeoutStartSec")
+		spec.Timeout = span(0, "TimeoutSec", "TimeoutStartSec")
 	} else {
-		spec.Timeout = span("RuntimeMaxSec")
+		spec.Timeout = span(0, "RuntimeMaxSec")
 	}
-	spec.KillGrace = span("TimeoutSec", "TimeoutStopSec")
+	spec.KillGrace = s.killGrace(span(defaultStop, "TimeoutSec", "TimeoutStopSec"))
 	var r job.Resources
 	if e := s.service.last("Service", "MemoryMax"); e.text != "" && e.text != "infinity" {
 		size, err := job.ParseSize(binarySize(e.text))
@@ -87,6 +91,19 @@ func (s *systemd) bounds(spec *job.Spec) {
 	if r != (job.Resources{}) {
 		spec.Resources = &r
 	}
+}
+
+// defaultStop is the time that systemd gives a service to stop, unless the machine has another default.
+const defaultStop = job.Duration(90 * time.Second)
+
+// killGrace translates the time that a service has to stop. 0 means that it has no end.
+func (s *systemd) killGrace(stop job.Duration) job.Duration {
+	e, most := s.service.last("Service", "TimeoutSec", "TimeoutStopSec"), job.KillGraceRange.High
+	if stop > 0 && stop <= most {
+		return stop
+	}
+	(&translation{s.service.file, s.res}).note(e.line, "%s=%s: rota waits for at most %v before it kills", e.key, e.text, most)
+	return most
 }
 
 // binarySize converts a size of systemd into rota's form. In systemd K, M, G and T are powers of 1024.

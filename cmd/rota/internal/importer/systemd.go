@@ -138,7 +138,14 @@ func differs(e entry) string {
 // when translates the schedule of the timer.
 func (s *systemd) when(spec *job.Spec) {
 	machine := cmp.Or(spec.Timezone, "UTC") // of an expression without a zone
-	for _, e := range s.timer.all("Timer", "OnCalendar") {
+	expressions := s.timer.all("Timer", "OnCalendar")
+	reported := func(e entry) bool { // by rest, such as OnBootSec
+		return e.section == "Timer" && strings.HasPrefix(e.key, "On") && e.key != "OnCalendar" && e.text != ""
+	}
+	if len(expressions) == 0 && !slices.ContainsFunc(s.timer.entries, reported) {
+		s.lost(0, "the timer has no OnCalendar, so nothing starts the job; write a schedule")
+	}
+	for _, e := range expressions {
 		c, err := parseCalendar(e.text)
 		if err != nil {
 			s.lost(e.line, "OnCalendar=%s: %v", e.text, err)
@@ -146,7 +153,10 @@ func (s *systemd) when(spec *job.Spec) {
 		}
 		s.res.MachineZone = s.res.MachineZone || c.zone == ""
 		zone := cmp.Or(c.zone, machine)
-		if at, ok := c.instant(zone); ok {
+		if at, ok := c.instant(zone); ok && at.IsZero() {
+			s.lost(e.line, "OnCalendar=%s: this time never comes", e.text)
+			continue
+		} else if ok {
 			spec.At = append(spec.At, at)
 			continue
 		}

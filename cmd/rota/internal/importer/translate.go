@@ -1,6 +1,9 @@
 package importer
 
-import "fmt"
+import (
+	"fmt"
+	"path/filepath"
+)
 
 // The kinds of texts that Translate reads.
 const (
@@ -15,8 +18,9 @@ const Stdin = "-"
 
 // Options say how to translate texts.
 type Options struct {
-	Kind   string
-	System bool // of a crontab: each line has a user behind its time
+	Kind string
+	// System says of crontabs whether each line has a user behind its time. Nil: those in /etc/crontab and /etc/cron.d have one.
+	System *bool
 	// Timezone is the time zone of the machine that crontabs or units come from; empty: UTC.
 	Timezone string
 	// Stop reports whether the translation must end. Its Result is then incomplete. Nil: it never must.
@@ -30,7 +34,8 @@ func Translate(o Options, files []string, texts map[string]string, into *Result)
 	switch o.Kind {
 	case KindCrontab:
 		for _, file := range files {
-			Crontab(file, texts[file], CrontabOptions{System: o.System, Timezone: o.Timezone}, into)
+			system := o.System != nil && *o.System || o.System == nil && ofSystem(file)
+			Crontab(file, texts[file], CrontabOptions{System: system, Timezone: o.Timezone}, into)
 		}
 	case KindCronJob:
 		for _, file := range files {
@@ -58,4 +63,13 @@ func Translate(o Options, files []string, texts map[string]string, into *Result)
 		return fmt.Errorf("translate schedules: the kind %q is unknown", o.Kind)
 	}
 	return nil
+}
+
+// ofSystem reports whether cron reads a user in each line of a file because of the place of the file.
+func ofSystem(file string) bool {
+	if file == Stdin {
+		return false
+	}
+	file, err := filepath.Abs(file)
+	return err == nil && (file == "/etc/crontab" || filepath.Dir(file) == "/etc/cron.d")
 }

@@ -25,8 +25,9 @@ type numbered struct {
 	text string
 }
 
-// linesOf returns the lines of a text.
+// linesOf returns the lines of a text, without the mark with which editors of Windows begin a file.
 func linesOf(text string) (lines []numbered) {
+	text = strings.TrimPrefix(text, "\ufeff")
 	for line := range strings.Lines(text) {
 		lines = append(lines, numbered{len(lines) + 1, line})
 	}
@@ -37,7 +38,7 @@ func linesOf(text string) (lines []numbered) {
 func parseUnit(file string, lines []numbered) *unit {
 	u := &unit{file: file}
 	section, pending, began := "", "", 0
-	for _, l := range lines {
+	for _, l := range append(lines, numbered{}) { // an empty line ends a file whose last line has a backslash
 		line := strings.TrimSpace(l.text)
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
 			continue
@@ -84,6 +85,7 @@ func (u *unit) last(section string, keys ...string) entry {
 	return list[len(list)-1]
 }
 
+// truth reads a boolean of systemd.
 func truth(text string) bool {
 	switch strings.ToLower(text) {
 	case "1", "yes", "true", "on", "y", "t":

@@ -128,16 +128,20 @@ func TestCommandsEndAlone(t *testing.T) {
 
 // In systemd, the time to start bounds the run of a oneshot service only. cron starts commands in HOME.
 func TestTheTimeAndThePlaceOfARun(t *testing.T) {
+	const usual = job.Duration(90 * time.Second) // of systemd, before it kills
 	for text, want := range map[string]job.Spec{
-		"TimeoutStartSec=30": {},
-		"RuntimeMaxSec=2h":   {Timeout: job.Duration(2 * time.Hour)},
-		"Type=exec\nTimeoutStartSec=30\nRuntimeMaxSec=60":       {Timeout: job.Duration(time.Minute)},
-		"Type=oneshot\nRuntimeMaxSec=60":                        {},
-		"Type=oneshot\nTimeoutStartSec=1h":                      {Timeout: job.Duration(time.Hour)},
+		"TimeoutStartSec=30": {KillGrace: usual},
+		"RuntimeMaxSec=2h":   {Timeout: job.Duration(2 * time.Hour), KillGrace: usual},
+		"Type=exec\nTimeoutStartSec=30\nRuntimeMaxSec=60":       {Timeout: job.Duration(time.Minute), KillGrace: usual},
+		"Type=oneshot\nRuntimeMaxSec=60":                        {KillGrace: usual},
+		"Type=oneshot\nTimeoutStartSec=1h":                      {Timeout: job.Duration(time.Hour), KillGrace: usual},
 		"Type=oneshot\nTimeoutStartSec=1h\nTimeoutSec=20":       {Timeout: job.Duration(20 * time.Second), KillGrace: job.Duration(20 * time.Second)},
 		"Type=oneshot\nTimeoutSec=20\nTimeoutStartSec=infinity": {KillGrace: job.Duration(20 * time.Second)},
-		"Type=oneshot\nTimeoutStartSec=1h\nTimeoutStartSec=\n":  {},
+		"Type=oneshot\nTimeoutStartSec=1h\nTimeoutStartSec=\n":  {KillGrace: usual},
 		"TimeoutSec=20\nTimeoutStopSec=40\nTimeoutStartSec=1":   {KillGrace: job.Duration(40 * time.Second)},
+		"TimeoutStopSec=infinity":                               {KillGrace: job.KillGraceRange.High},
+		"TimeoutStopSec=0":                                      {KillGrace: job.KillGraceRange.High},
+		"TimeoutStopSec=1d":                                     {KillGrace: job.KillGraceRange.High},
 	} {
 		var got importer.Result
 		importer.Systemd(map[string]string{
@@ -145,6 +149,16 @@ func TestTheTimeAndThePlaceOfARun(t *testing.T) {
 		}, "UTC", &got)
 		if a := got.Jobs["a"]; a.Timeout != want.Timeout || a.KillGrace != want.KillGrace || !got.Complete() {
 			t.Errorf("%q: got timeout %v, kill_grace %v, %v; want %v, %v", text, a.Timeout, a.KillGrace, got.Problems, want.Timeout, want.KillGrace)
+		}
+	}
+	for key, timeout := range map[string]string{"TimeoutStopSec": "abc", "TimeoutSec": "5 parsecs", "RuntimeMaxSec": "soon"} {
+		var got importer.Result
+		importer.Systemd(map[string]string{
+			"a.timer": "[Timer]\nOnCalendar=daily\n", "a.service": "[Service]\nExecStart=/bin/true\n" + key + "=" + timeout + "\n",
+		}, "UTC", &got)
+		want := fmt.Sprintf("[a.service:3: %s=%s: %q is no span of time]", key, timeout, timeout)
+		if a := got.Jobs["a"]; a.KillGrace != usual || a.Timeout != 0 || fmt.Sprint(got.Problems) != want {
+			t.Errorf("%s=%s: got timeout %v, kill_grace %v, %v; want %s", key, timeout, a.Timeout, a.KillGrace, got.Problems, want)
 		}
 	}
 	for line, lost := range map[string]bool{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
 	"github.com/rota-scheduler/rota/store"
 )
 
@@ -22,6 +23,7 @@ type definitions[R any] struct {
 	log     hclog.Logger
 	now     func(context.Context) (time.Time, error)
 	wanted  []wanted[R]
+	created time.Time   // when new definitions are created: all at once, so that a step gets each slot that its parents get
 	present func() []*R // returns all records in the mirror
 	known   func(name string) (*R, bool)
 
@@ -34,6 +36,7 @@ type definitions[R any] struct {
 // wanted is a definition in a file.
 type wanted[R any] struct {
 	name, file string
+	depth      int // how many jobs it follows, one after another
 	// define returns the record that replaces known, and reports whether the two differ. known is nil if there is no record.
 	define func(known *R, origin job.Origin, now time.Time) (next R, changed bool)
 }
@@ -52,15 +55,19 @@ type version[R any] struct {
 	rev    int64 // revision of the record that the next write replaces; 0: there is none
 }
 
-// writes returns a function for each definition that differs from its file. The function writes the definition.
-func (d *definitions[R]) writes(ctx context.Context) (writes []func() error) {
+// writes returns a function for each definition that differs from its file, by depth. The function writes the definition. Those of
+// one depth may be called side by side. Those of a greater depth must follow: a step is skipped if a parent does not exist.
+func (d *definitions[R]) writes(ctx context.Context) (byDepth [][]func() error) {
 	for _, w := range d.wanted {
 		known, _ := d.known(w.name)
 		if _, changed := d.next(known, w, time.Time{}); changed {
-			writes = append(writes, func() error { return d.write(ctx, known, w) })
+			for len(byDepth) <= w.depth {
+				byDepth = append(byDepth, nil)
+			}
+			byDepth[w.depth] = append(byDepth[w.depth], func() error { return d.write(ctx, known, w) })
 		}
 	}
-	return writes
+	return byDepth
 }
 
 // removals returns a function for each definition that came from a file and is in no file now. The function removes the
@@ -95,9 +102,12 @@ func (d *definitions[R]) next(known *R, w wanted[R], now time.Time) (R, bool) {
 // write writes one definition.
 func (d *definitions[R]) write(ctx context.Context, known *R, w wanted[R]) error {
 	_, err := store.Edit(ctx, d.knownFirst(known, w.name), func(v version[R]) (version[R], bool, error) {
-		now, err := d.now(ctx)
-		if err != nil {
-			return v, false, err
+		now := d.created
+		if v.record != nil {
+			var err error
+			if now, err = d.now(ctx); err != nil {
+				return v, false, err
+			}
 		}
 		next, changed := d.next(v.record, w, now)
 		return version[R]{&next, v.rev}, changed, nil
@@ -148,29 +158,36 @@ func (d *definitions[R]) knownFirst(known *R, name string) func(context.Context)
 }
 
 // jobs returns the jobs of the set and of the store.
-func (f *Files) jobs() *definitions[job.Job] {
+func (f *Files) jobs(created time.Time) *definitions[job.Job] {
+	specs := make(map[string]*job.Spec, len(f.set.Jobs))
+	for name, def := range f.set.Jobs {
+		specs[name] = &def.Spec
+	}
 	return &definitions[job.Job]{
 		kind: "job", family: store.KindJobs, log: f.log, now: f.replica.Now, present: f.mirror.Jobs, known: f.mirror.Job,
-		read: f.store.Job, put: f.store.PutJob, remove: f.store.DeleteJob, wanted: wantedOf(f.set.Jobs, job.Define),
+		read: f.store.Job, put: f.store.PutJob, remove: f.store.DeleteJob, created: created,
+		wanted: wantedOf(f.set.Jobs, job.Define, workflow.Of(specs).Depths()),
 		header: func(j *job.Job) header { return header{j.Name, &j.Origin, &j.Rev, j.Generation} },
 	}
 }
 
 // limits returns the limits of the set and of the store.
-func (f *Files) limits() *definitions[job.Limit] {
+func (f *Files) limits(created time.Time) *definitions[job.Limit] {
 	return &definitions[job.Limit]{
 		kind: "limit", family: store.KindLimits, log: f.log, now: f.replica.Now, present: f.mirror.Limits, known: f.mirror.Limit,
-		read: f.store.Limit, put: f.store.PutLimit, remove: f.store.DeleteLimit, wanted: wantedOf(f.set.Limits, job.DefineLimit),
+		read: f.store.Limit, put: f.store.PutLimit, remove: f.store.DeleteLimit, created: created,
+		wanted: wantedOf(f.set.Limits, job.DefineLimit, nil),
 		header: func(l *job.Limit) header { return header{l.Name, &l.Origin, &l.Rev, l.Generation} },
 	}
 }
 
-// wantedOf returns the definitions of one kind in the files. define makes the record R of a spec.
+// wantedOf returns the definitions of one kind in the files. define makes the record R of a spec. depths are those of jobs.
 func wantedOf[R, S any](
 	defs map[string]config.Defined[S], define func(known *R, name string, spec S, origin job.Origin, now time.Time) (R, bool),
+	depths map[string]int,
 ) (list []wanted[R]) {
 	for _, def := range defs {
-		list = append(list, wanted[R]{def.Name, def.File, func(known *R, origin job.Origin, now time.Time) (R, bool) {
+		list = append(list, wanted[R]{def.Name, def.File, depths[def.Name], func(known *R, origin job.Origin, now time.Time) (R, bool) {
 			return define(known, def.Name, def.Spec, origin, now)
 		}})
 	}
@@ -179,6 +196,19 @@ func wantedOf[R, S any](
 
 // writers is how many definitions are written at the same time. The store combines them into few transactions.
 const writers = 16
+
+// inStages calls the changes of each stage side by side, one stage after another. It stops when another set is in force.
+func (f *Files) inStages(stages [][]func() error) error {
+	var all error
+	for _, changes := range stages {
+		err := f.sideBySide(changes)
+		if errors.Is(err, errOvertaken) {
+			return err
+		}
+		all = errors.Join(all, err)
+	}
+	return all
+}
 
 // sideBySide calls all changes, up to writers of them at the same time. It stops when another set is in force.
 func (f *Files) sideBySide(changes []func() error) error {

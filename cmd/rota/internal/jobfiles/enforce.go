@@ -119,10 +119,14 @@ func (f *Files) apply(ctx context.Context) error {
 	if err := f.replica.CatchUp(ctx); err != nil {
 		return err
 	}
+	now, err := f.replica.Now(ctx)
+	if err != nil {
+		return err
+	}
 	// A limit is written before the jobs that name it, and removed after them.
-	jobs, limits := f.jobs(), f.limits()
-	limitsErr := f.sideBySide(limits.writes(ctx))
-	jobsErr := f.sideBySide(append(jobs.writes(ctx), jobs.removals(ctx)...))
+	jobs, limits := f.jobs(now), f.limits(now)
+	limitsErr := f.inStages(limits.writes(ctx))
+	jobsErr := f.inStages(append(jobs.writes(ctx), jobs.removals(ctx)))
 	if err := errors.Join(limitsErr, jobsErr); err != nil {
 		return err // a job that could not be written may still name a limit
 	}

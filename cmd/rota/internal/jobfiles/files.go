@@ -77,6 +77,7 @@ type Files struct {
 	moved    bool        // the last enforce moved the mark
 	behind   string      // why set must not be put in force; "": it may; reset when the files change
 	unstable bool        // the files change; they are read after they have stayed unchanged for a while
+	blind    bool        // the mirror may lack jobs that are in force
 	asked    bool        // a signal on Reload has no answer yet
 
 	tried chan struct{} // closed after the first attempt to put the files in force
@@ -90,11 +91,9 @@ const (
 	checkEvery = 30 * time.Second // between two comparisons of the store with files that are in force
 )
 
-// Open reads the files and logs their mistakes. It does not fail because of mistakes; Run may.
-func Open(cfg Config, log hclog.Logger) *Files {
-	f := &Files{cfg: cfg, log: log, newer: never, tried: make(chan struct{})}
-	f.load()
-	return f
+// New returns the files of a replica. It does not read them, because a file server that does not answer can hold a read for ever.
+func New(cfg Config, log hclog.Logger) *Files {
+	return &Files{cfg: cfg, log: log, newer: never, tried: make(chan struct{})}
 }
 
 // Tried is closed after the first attempt to put the files in force has ended, whether they are in force or not.
@@ -106,12 +105,14 @@ func (f *Files) Run(ctx context.Context, s Store, m Mirror, r Replica) error {
 	f.store, f.mirror, f.replica = s, m, r
 	changes, stop := f.watch()
 	defer stop()
-	for f.stamp.fresh() && f.deletes(ctx) && !f.settle(ctx, true) { // a copy of the files may still be in progress
+	f.load()
+	for f.deletes(ctx) && !f.settle(ctx, true) { // a copy of the files may be in progress, and their times do not show it
 		if ctx.Err() != nil {
 			return nil
 		}
 	}
-	f.load() // read again: the files may have changed while etcd did not answer
+	f.blind = false
+	f.load() // read again: the files may have changed while they came to rest
 	f.recall()
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()

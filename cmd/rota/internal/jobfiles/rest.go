@@ -74,11 +74,15 @@ func rest(ctx context.Context, path string, before snapshot, written bool, delet
 // deletes is deletesKnown for the start of a process, when the mirror may still be empty. It lets files that were written just
 // before the start take effect at once if they delete nothing.
 func (f *Files) deletes(ctx context.Context) bool {
-	return f.replica.CatchUp(ctx) != nil || f.deletesKnown()
+	f.blind = f.replica.CatchUp(ctx) != nil
+	return f.deletesKnown()
 }
 
-// deletesKnown reports whether jobs in force are missing from the present files.
+// deletesKnown reports whether jobs in force are missing from the present files, or may be.
 func (f *Files) deletesKnown() bool {
+	if f.blind {
+		return true
+	}
 	set, err := config.LoadJobs([]string{f.cfg.Path})
 	if err != nil {
 		return false // load reports the mistakes

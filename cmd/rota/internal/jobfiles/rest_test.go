@@ -82,3 +82,19 @@ func TestFilesAreReadOnceTheyRest(t *testing.T) {
 		}
 	})
 }
+
+// Without an answer of etcd at the start, nobody knows whether the files delete jobs. So they must rest for as long as if they did.
+func TestFilesMayDeleteJobsThatAreNotKnown(t *testing.T) {
+	t.Parallel()
+	c, dir := client(t), t.TempDir()
+	write(t, filepath.Join(dir, "a.yaml"), jobsFile("1", "a"))
+	r, _ := beside(t, c, dir, dataDir(t, "q1"))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if r.deletes(ended); !r.deletesKnown() {
+		t.Error("files delete nothing, although the jobs in force are unknown")
+	}
+	if r.deletes(t.Context()) || r.deletesKnown() {
+		t.Error("files of all jobs delete some")
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // snapshot holds the directory entries of the job files, by name.
@@ -60,12 +59,13 @@ func (s snapshot) add(name string) {
 // same reports whether two snapshots are equal.
 func (s snapshot) same(o snapshot) bool { return maps.EqualFunc(s, o, entry.same) }
 
+// same compares the time of the last change too: some tools give each version of a file the same time of its last write.
 func (e entry) same(o entry) bool {
 	if e.info == nil || o.info == nil {
 		return e == o
 	}
 	return e.real == o.real && e.info.Size() == o.info.Size() && e.info.ModTime().Equal(o.info.ModTime()) &&
-		e.info.Mode() == o.info.Mode()
+		e.info.Mode() == o.info.Mode() && changed(e.info).Equal(changed(o.info))
 }
 
 // swapped reports whether every difference is an atomic replacement of a file, as editors and Kubernetes make it. Any other
@@ -84,14 +84,4 @@ func (s snapshot) swapped(next snapshot) bool {
 		}
 	}
 	return true
-}
-
-// fresh reports whether a file was written within the last restWritten.
-func (s snapshot) fresh() bool {
-	for _, e := range s {
-		if e.info != nil && time.Since(e.info.ModTime()).Abs() < restWritten {
-			return true
-		}
-	}
-	return false
 }

@@ -14,7 +14,8 @@ var (
 	successDesc = prometheus.NewDesc("rota_job_last_success_timestamp_seconds",
 		"When the latest successful run of a job ended; absent if history has none.", []string{"job"}, nil)
 	nextDesc = prometheus.NewDesc("rota_job_next_run_timestamp_seconds",
-		"The next slot of a job that is not decided; absent if there is none, or if the job is paused.", []string{"job"}, nil)
+		"The next slot of a job that is not decided; absent if there is none, before the first decision, and while the job is paused.",
+		[]string{"job"}, nil)
 	failuresDesc = prometheus.NewDesc("rota_job_consecutive_failures",
 		"Runs of a job that failed, timed out or were lost since its latest success, within history.", []string{"job"}, nil)
 	leftOutDesc = prometheus.NewDesc("rota_jobs_without_metrics",

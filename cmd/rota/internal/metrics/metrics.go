@@ -43,6 +43,8 @@ type Metrics struct {
 	uploading prometheus.Gauge
 	uploadErr prometheus.Gauge
 	pressure  pressure
+	ready     prometheus.Gauge
+	isReady   func() bool           // as Sources.Ready
 	trace     func(*job.Run) string // as in Sources
 }
 
@@ -61,6 +63,7 @@ type Sources struct {
 	Store    func() store.Counts     // the zero Counts until there is a store
 	Status   func() scheduler.Status // the zero Status without a scheduler
 	Space    func() (size, quota int64, full bool)
+	Ready    func() bool // reports whether all checks of /readyz pass
 	Restored func() bool // reports whether the process waits for the acceptance of a restored store
 	// Known reports whether a job of this name exists. Rows of a deleted job are dropped, so that old names do not accumulate. nil
 	// keeps all rows, for a process without a mirror of the jobs.
@@ -85,6 +88,8 @@ func New(from Sources) *Metrics {
 	}
 	m := &Metrics{
 		trace:    from.Trace,
+		isReady:  from.Ready,
+		ready:    gauge("rota_ready", "1 while this process is ready, as /readyz says."),
 		registry: prometheus.NewRegistry(),
 		terms:    counter("rota_terms_total", "Terms that this replica has led."),
 		claims:   counter("rota_attempts_claimed_total", "Attempts that began here."),
@@ -122,7 +127,7 @@ func New(from Sources) *Metrics {
 			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
 	}
 	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
-		m.decisions, m.refused, m.rejected, m.delivered, m.uploading, m.uploadErr,
+		m.ready, m.decisions, m.refused, m.rejected, m.delivered, m.uploading, m.uploadErr,
 		m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.pressure = newPressure(m.registry)
@@ -214,7 +219,15 @@ func gauges(from Sources) []prometheus.Collector {
 
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: m.trace != nil}) // exemplars need OpenMetrics
+	all := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: m.trace != nil}) // exemplars need OpenMetrics
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ready := 0.0
+		if m.isReady() { // it may take a second, and the other metrics are to be of one moment
+			ready = 1
+		}
+		m.ready.Set(ready)
+		all.ServeHTTP(w, r)
+	})
 }
 
 // Decided counts a decision.

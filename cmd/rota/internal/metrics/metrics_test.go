@@ -26,6 +26,7 @@ func sources() Sources {
 		Store:    func() (c store.Counts) { return c },
 		Status:   func() (st scheduler.Status) { return st },
 		Space:    func() (size, quota int64, full bool) { return 0, 0, false },
+		Ready:    func() bool { return false },
 		Restored: func() bool { return false },
 		AuthFile: func() bool { return false },
 		OpenID:   func() bool { return false },
@@ -82,6 +83,21 @@ func TestLagHasTheTraceOfARun(t *testing.T) {
 	without.Began(&job.Run{ID: "x"}, time.Millisecond)
 	if got := scrape(without); strings.Contains(got, "trace_id") {
 		t.Error("an exemplar without traces")
+	}
+}
+
+func TestReadinessIsAMetric(t *testing.T) {
+	from := sources()
+	ready := false
+	from.Ready = func() bool { return ready }
+	m := New(from)
+	for _, want := range []string{"rota_ready 0\n", "rota_ready 1\n", "rota_ready 0\n"} {
+		w := httptest.NewRecorder()
+		m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the metrics do not contain %q", want)
+		}
+		ready = !ready
 	}
 }
 

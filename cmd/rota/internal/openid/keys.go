@@ -43,7 +43,7 @@ func (p *Provider) payload(ctx context.Context, text string) ([]byte, error) {
 		return nil, err
 	}
 	payload, found := known.check(token, id)
-	if payload == nil && (!found || id == "") {
+	if payload == nil {
 		p.read(ctx, onDemand) // the provider may have another key now
 		if known, err = p.usable(ctx); err != nil {
 			return nil, err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -114,6 +116,57 @@ func TestKeysFollowTheProvider(t *testing.T) {
 	}
 	if got := p.Asked("/keys"); got != reads {
 		t.Error("the token of another issuer made this process ask the provider")
+	}
+}
+
+func TestAKeyIsReplacedUnderItsID(t *testing.T) {
+	p := provider.Start(t, false)
+	o, clock := open(t, p)
+	for range 2 {
+		if _, err := o.Verify(t.Context(), p.Token(provider.Claims{"email": "bob@example.com"}), time.Now()); err != nil {
+			t.Error(err)
+		}
+		p.Replace()
+		advance(clock, 3*time.Second)
+	}
+}
+
+// TestTheSecretIsSentAsTheProviderSays signs in where a code counts for one request, whatever proof that request has.
+func TestTheSecretIsSentAsTheProviderSays(t *testing.T) {
+	p := provider.Start(t, false)
+	p.ByPost()
+	p.Be(provider.Claims{"email": "bob@example.com"})
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(provider.Secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := openid.Open(config.OpenID{
+		Issuer: p.Issuer, ClientID: provider.Client, ClientSecretFile: secret, Scopes: []string{"openid"}, PrincipalClaim: "email",
+	}, time.Now, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const redirect = "http://q1/login/callback"
+	in, address, err := o.Begin(t.Context(), redirect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	back, err := res.Location()
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := o.End(t.Context(), in, redirect, back.Query().Get("code"), time.Now())
+	if err != nil || who.Principal != "bob@example.com" || p.Asked("/token") != 1 {
+		t.Errorf("got %+v, %v after %d requests, want bob after one", who, err, p.Asked("/token"))
 	}
 }
 

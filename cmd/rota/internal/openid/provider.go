@@ -2,13 +2,10 @@ package openid
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -60,43 +57,16 @@ type metadata struct {
 
 // Open returns a provider. It does not ask the provider; call Run for this. The error says why the settings cannot be used.
 func Open(set config.OpenID, now func() time.Time, log hclog.Logger) (*Provider, error) {
-	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: answerWithin, IdleConnTimeout: time.Minute,
-	}
-	if set.CA != "" {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		text, err := os.ReadFile(set.CA)
-		if err != nil {
-			return nil, fmt.Errorf("read auth.oidc.ca: %w", err)
-		}
-		if !pool.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("read auth.oidc.ca %s: no certificate in it", set.CA)
-		}
-		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
+	transport, err := newTransport(set.CA)
+	if err != nil {
+		return nil, err
 	}
 	p := &Provider{
 		set: set, now: now, log: log, reading: make(chan struct{}, 1),
-		client: &http.Client{Transport: bounded{transport}, Timeout: answerWithin},
+		client: &http.Client{Transport: transport, Timeout: answerWithin},
 	}
 	p.reading <- struct{}{}
 	return p, nil
-}
-
-// bounded cuts off answers that are too long.
-type bounded struct{ http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		res.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(res.Body, maxAnswer), res.Body}
-	}
-	return res, err
 }
 
 // Run reads the addresses and keys of the provider until ctx ends.
@@ -155,7 +125,8 @@ func (p *Provider) discover(ctx context.Context) (*metadata, error) {
 		return nil, fmt.Errorf("read the addresses of the provider: %w", err)
 	}
 	var more struct {
-		Keys string `json:"jwks_uri"`
+		Keys  string   `json:"jwks_uri"`
+		Proof []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if err := provider.Claims(&more); err != nil {
 		return nil, fmt.Errorf("read the addresses of the provider: %w", err)
@@ -164,9 +135,11 @@ func (p *Provider) discover(ctx context.Context) (*metadata, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the keys of the provider: %w", err)
 	}
-	return &metadata{
-		endpoint: provider.Endpoint(), keys: keys,
-	}, nil
+	endpoint := provider.Endpoint()
+	if p.set.ClientSecretFile == "" || len(more.Proof) > 0 && !slices.Contains(more.Proof, "client_secret_basic") {
+		endpoint.AuthStyle = oauth2.AuthStyleInParams // otherwise a first request would try Basic, and could use the code up
+	}
+	return &metadata{endpoint: endpoint, keys: keys}, nil
 }
 
 // readKeys reads a set of keys. It leaves out keys of unknown kinds, and keys that are not for signatures.

@@ -10,30 +10,16 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/pki/pkitest"
 	"github.com/rota-scheduler/rota/config"
-	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
 // A process whose TLS is optional reaches processes with and without TLS. It does not fall back to plain HTTP if the other side
 // speaks TLS with a certificate that it does not trust. A process whose TLS is required reaches no process without TLS.
 func TestOptionalTLSReachesBoth(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
-	own, other := t.TempDir(), t.TempDir()
-	for _, dir := range []string{own, other} {
-		authority, err := pki.Init(dir, "prod", now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{"q1", "q2"} {
-			if err := authority.Issue(dir, pki.Request{Name: name, Kind: auth.KindReplica, Life: time.Hour}, now); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	own, other := pkitest.Replicas(t, "q1", "q2"), pkitest.Replicas(t, "q1", "q2")
 	serve := func(certificates string) string { // "": without TLS
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
 		s.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -4,26 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
-	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/pki/pkitest"
 )
 
 // TestHalfAReplacementKeepsTheLastPair replaces the files of a certificate one after the other. In between, and after the loss of a
 // file, the process must still serve.
 func TestHalfAReplacementKeepsTheLastPair(t *testing.T) {
 	t.Parallel()
-	dir, now := t.TempDir(), time.Now()
-	authority, err := pki.Init(dir, "prod", now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"q1", "q2"} {
-		if err := authority.Issue(dir, pki.Request{Name: name, Kind: auth.KindReplica, Life: time.Hour}, now); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := pkitest.Replicas(t, "q1", "q2")
 	cert, key := filepath.Join(dir, "q1.crt"), filepath.Join(dir, "q1.key")
 	p := NewPair(cert, key)
 	name := func() string {

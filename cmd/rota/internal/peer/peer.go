@@ -11,11 +11,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/trust"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
+
+// Authority returns the file with the authority of the cluster.
+func Authority(t config.ServerTLS) *trust.File {
+	return trust.NewFile("http.tls.client_ca", t.ClientCA)
+}
 
 // Transport returns the scheme and the transport for requests to other processes. They use TLS if this process does. The
 // transport presents this process's certificate. It trusts the authorities of the system and the authority of client certificates.
@@ -36,8 +42,8 @@ func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, er
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own.Read() },
 	}
 	if t.ClientCA != "" {
-		ca := &authorities{file: t.ClientCA}
-		if _, err := ca.read(); err != nil {
+		ca := Authority(t)
+		if _, err := ca.Read(); err != nil {
 			return "", nil, err
 		}
 		transport.DialTLSContext = dialProcess(transport, ca)
@@ -51,20 +57,20 @@ func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, er
 // dialProcess returns a function that connects to another process. The certificate of that process must have the name at which
 // the process is called, or be that of a replica or worker by the authority of the cluster. Pods have addresses that no
 // certificate can list beforehand.
-func dialProcess(t *http.Transport, ca *authorities) func(ctx context.Context, network, addr string) (net.Conn, error) {
+func dialProcess(t *http.Transport, ca *trust.File) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
 			return nil, err
 		}
-		of, err := ca.read()
+		of, err := ca.Read()
 		if err != nil {
 			return nil, err
 		}
 		cfg := t.TLSClientConfig.Clone()
 		cfg.ServerName = host
 		cfg.InsecureSkipVerify = true // VerifyConnection checks the certificate
-		cfg.VerifyConnection = func(s tls.ConnectionState) error { return verify(s.PeerCertificates, host, of.trusted, of.cluster) }
+		cfg.VerifyConnection = func(s tls.ConnectionState) error { return verify(s.PeerCertificates, host, of.Extended, of.Own) }
 		return handshake(ctx, t, network, addr, cfg)
 	}
 }

@@ -13,9 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/pki/pkitest"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
@@ -24,22 +23,8 @@ import (
 // cluster. A user of the cluster, and a process of another cluster, do not pass for one.
 func TestAProcessIsKnownByItsIdentity(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
-	own, other := t.TempDir(), t.TempDir()
-	for dir, names := range map[string]map[string]string{
-		own:   {"q1": auth.KindReplica, "w1": auth.KindWorker, "alice": auth.KindUser},
-		other: {"q1": auth.KindReplica},
-	} {
-		authority, err := pki.Init(dir, "prod", now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, kind := range names {
-			if err := authority.Issue(dir, pki.Request{Name: name, Kind: kind, Life: time.Hour}, now); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	own := pkitest.Dir(t, map[string]string{"q1": auth.KindReplica, "w1": auth.KindWorker, "alice": auth.KindUser})
+	other := pkitest.Replicas(t, "q1")
 	pair := func(dir, name string) (cert, key string) {
 		return filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	}
@@ -88,16 +73,7 @@ func TestAProcessIsKnownByItsIdentity(t *testing.T) {
 // certificates. While the file is not whole, the last authorities count.
 func TestAnAuthorityIsReadAgain(t *testing.T) {
 	t.Parallel()
-	now, before, after := time.Now(), t.TempDir(), t.TempDir()
-	for _, dir := range []string{before, after} {
-		authority, err := pki.Init(dir, "prod", now)
-		if err == nil {
-			err = authority.Issue(dir, pki.Request{Name: "q1", Kind: auth.KindReplica, Life: time.Hour}, now)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	before, after := pkitest.Replicas(t, "q1"), pkitest.Replicas(t, "q1")
 	cert, key, ca := filepath.Join(before, "q1.crt"), filepath.Join(before, "q1.key"), filepath.Join(before, "ca.crt")
 	certificate, err := tls.LoadX509KeyPair(filepath.Join(after, "q1.crt"), filepath.Join(after, "q1.key"))
 	if err != nil {

@@ -61,12 +61,18 @@ const (
 
 // Run publishes the replica until ctx ends. If the presence is lost, Run makes a new one.
 func (r *Replica) Run(ctx context.Context) error {
+	var logged string // the error that was logged last; "" after a success
+
 	loop.Every(ctx, retryPause, func(ctx context.Context) { // the pause gives another process with this name a chance
 		held, err := r.open(ctx)
 		if err != nil {
-			r.log.Warn("presence could not be shown", "err", failure.Short(err))
+			if text := failure.Short(err); text != logged {
+				r.log.Warn("presence could not be shown", "err", text)
+				logged = text
+			}
 			return
 		}
+		logged = ""
 		r.maintain(ctx, held)
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/credentials"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/signin"
@@ -68,5 +70,27 @@ func TestBrowser(t *testing.T) {
 	end()
 	if _, err := signin.Browser(ctx, http.DefaultClient, p.Issuer, provider.Public, nil, func(string) {}); err == nil {
 		t.Error("an ended sign-in succeeds")
+	}
+}
+
+// A provider answers slow_down to a poll that is too early, and each such answer makes the next poll later.
+func TestADeviceAsksOnceAtATime(t *testing.T) {
+	t.Parallel()
+	p := provider.Start(t, false)
+	p.Be(provider.Claims{"email": "bob@example.com"})
+	var done sync.WaitGroup
+	defer done.Wait()
+	_, err := signin.Device(t.Context(), http.DefaultClient, p.Issuer, provider.Public, []string{"openid"}, func(_, _, complete string) {
+		done.Go(func() {
+			tick := time.NewTicker(10 * time.Millisecond)
+			defer tick.Stop()
+			for p.Asked("/token") == 0 {
+				<-tick.C
+			}
+			visit(t.Context(), t, complete)
+		})
+	})
+	if err != nil || p.Asked("/token") > 3 {
+		t.Errorf("got %v after %d polls", err, p.Asked("/token"))
 	}
 }

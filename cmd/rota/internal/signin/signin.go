@@ -47,7 +47,9 @@ func discover(ctx context.Context, issuer, clientID string) (*provider, error) {
 	if err := found.Claims(&more); err != nil {
 		return nil, fmt.Errorf("ask the OpenID provider %s: %w", issuer, err)
 	}
-	return &provider{found, oauth2.Config{ClientID: clientID, Endpoint: found.Endpoint()}, more.Scopes, more.Revoke}, nil
+	endpoint := found.Endpoint()
+	endpoint.AuthStyle = oauth2.AuthStyleInParams // without a secret. Otherwise each poll would be sent twice, and so be too early
+	return &provider{found, oauth2.Config{ClientID: clientID, Endpoint: endpoint}, more.Scopes, more.Revoke}, nil
 }
 
 func isLoopback(u *url.URL) bool {

@@ -152,6 +152,8 @@ func workerRow(w *api.WorkerView) row {
 		state, look = "pressure", warning
 	case w.Draining:
 		state, look = "draining", warning
+	case len(w.Away) > 0:
+		state, look = w.AwayText(), warning
 	case w.Free <= 0:
 		state, look = "full", active
 	}

@@ -271,16 +271,6 @@ func (s State) footer() []string {
 	return []string{faint.paint("? help  q quit  Enter open  / filter  s sort  r run  c cancel  p pause  t retry")}
 }
 
-// clean replaces control characters, which would disturb the terminal.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
 var help = []string{
 	strong.paint("rota top: keys"),
 	"1 2 3 4, Tab   jobs, runs, workers, limits",

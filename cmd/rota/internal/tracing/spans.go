@@ -91,6 +91,16 @@ type Executor struct {
 	Tracer *Tracer
 }
 
+var _ executor.Preparer = Executor{}
+
+// Prepare prepares an attempt, if the executor of its kind does that.
+func (e Executor) Prepare(spec *job.Spec) executor.Prepared {
+	if p, ok := e.Executor.(executor.Preparer); ok {
+		return p.Prepare(spec)
+	}
+	return nil
+}
+
 // Execute executes the attempt, and records its call. The span of the call is the parent of the target's own spans.
 func (e Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
 	t, began := e.Tracer, e.Tracer.now()

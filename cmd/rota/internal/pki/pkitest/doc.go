@@ -1,0 +1,2 @@
+// Package pkitest makes certificates for tests.
+package pkitest
