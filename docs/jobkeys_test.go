@@ -2,10 +2,12 @@ package docs_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/docpage"
 )
 
@@ -21,6 +23,41 @@ func TestJobKeysReference(t *testing.T) {
 		}
 	}
 	docpage.Check(t, "reference/job-keys.md", "keys", page.String(), *update)
+}
+
+// TestKeysThatCannotBeDefaults compares the list of write-a-job-file.md with the keys that defaults refuses.
+func TestKeysThatCannotBeDefaults(t *testing.T) {
+	const page = "how-to/write-a-job-file.md"
+	list := regexp.MustCompile(`(?s)\nThe keys ([^.]*)cannot be defaults`).FindStringSubmatch(read(t, page))
+	if list == nil {
+		t.Fatalf("%s has no list of the keys that cannot be defaults", page)
+	}
+	var got, want []string
+	for _, m := range quoted.FindAllStringSubmatch(list[1], -1) {
+		got = append(got, m[1])
+	}
+	for _, k := range config.Keys() {
+		_, err := config.ParseJobs("jobs.yaml", []byte("defaults: {"+k.Name+": "+k.Example+"}"))
+		if err != nil && strings.Contains(err.Error(), "cannot be a default") {
+			want = append(want, k.Name)
+		}
+	}
+	same(t, page, got, want)
+}
+
+// TestTheKindsOfActionsAreListed looks for each kind of action where a page says that a job has exactly one.
+func TestTheKindsOfActionsAreListed(t *testing.T) {
+	for _, page := range []string{"reference/job-keys.md", "how-to/write-a-job-file.md"} {
+		list := regexp.MustCompile(`(?s)exactly one\s+of ([^.]*)\.`).FindStringSubmatch(read(t, page))
+		if list == nil {
+			t.Fatalf("%s does not say that a job has exactly one action", page)
+		}
+		for _, kind := range job.Kinds() {
+			if !strings.Contains(list[1], "`"+kind+"`") {
+				t.Errorf("%s does not name %s", page, kind)
+			}
+		}
+	}
 }
 
 // describeKeys writes an entry for each key, and for the keys below it.

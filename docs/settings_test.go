@@ -46,6 +46,20 @@ func TestSettingsReference(t *testing.T) {
 	same(t, settingsPage, headings(t, settingsPage, "### "), keys)
 }
 
+// TestSettingsStandTogether looks for settings of one group in two sections of the page, such as those that addEntry has appended.
+func TestSettingsStandTogether(t *testing.T) {
+	sections := make(map[string]string)
+	for section := range strings.SplitSeq(read(t, settingsPage), "\n## ") {
+		title, _, _ := strings.Cut(section, "\n")
+		for _, m := range regexp.MustCompile("(?m)^### `(\\w+)").FindAllStringSubmatch(section, -1) {
+			if title == "Signals" || sections[m[1]] != "" && sections[m[1]] != title {
+				t.Errorf("section %q has a setting of %s: move it to its group", title, m[1])
+			}
+			sections[m[1]] = title
+		}
+	}
+}
+
 // addEntry appends an empty entry for a setting that the page does not have. Move it to its place.
 func addEntry(t *testing.T, key string) {
 	t.Helper()
@@ -72,14 +86,17 @@ func settingEntry(key string, f *pflag.Flag, example string) string {
 
 // settingType is the type of a setting's field in words.
 func settingType(key string) string {
-	of := reflect.TypeFor[config.Settings]()
+	of, outer, last := reflect.TypeFor[config.Settings](), reflect.Type(nil), ""
 	for part := range strings.SplitSeq(key, ".") {
 		plain := strings.ReplaceAll(part, "_", "")
 		field, ok := of.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, plain) })
+		if !ok && outer != nil { // etcd.embedded.tls.optional is Embedded.TLSOptional
+			field, ok = outer.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, last+plain) })
+		}
 		if !ok {
 			return "?"
 		}
-		of = field.Type
+		of, outer, last = field.Type, of, plain
 	}
 	switch {
 	case of.PkgPath() == "time":
@@ -115,9 +132,12 @@ func settingExamples(t *testing.T) map[string]string {
 	var walk func(prefix string, m map[string]any)
 	walk = func(prefix string, m map[string]any) {
 		for key, value := range m {
-			if inner, ok := value.(map[string]any); ok {
-				walk(prefix+key+".", inner)
-			} else {
+			switch value := value.(type) {
+			case map[string]any:
+				walk(prefix+key+".", value)
+			case []any:
+				examples[prefix+key] = strings.ReplaceAll(fmt.Sprint(value), " ", ", ") // no value has a space
+			default:
 				examples[prefix+key] = fmt.Sprint(value)
 			}
 		}

@@ -8,10 +8,10 @@ var cmdRules = map[string]rule{
 	"cmd/rota/internal/failure":    {},
 	"cmd/rota/internal/authn": {
 		own:      []string{"cmd/rota/internal/loop", "config", "scheduler/api", "scheduler/api/auth", "scheduler/job", "store"}, // of job, only ErrNotFound
-		external: []string{"github.com/hashicorp/go-hclog", "golang.org/x/time/rate"},
+		external: []string{"github.com/hashicorp/go-hclog", "golang.org/x/sys/unix", "golang.org/x/time/rate"},
 	},
 	"cmd/rota/internal/openid": {
-		own:      []string{"cmd/rota/internal/loop", "config", "scheduler/api", "scheduler/api/auth"},
+		own:      []string{"cmd/rota/internal/loop", "cmd/rota/internal/trust", "config", "scheduler/api", "scheduler/api/auth"},
 		external: []string{"github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/hashicorp/go-hclog", "golang.org/x/oauth2"},
 	},
 	"cmd/rota/internal/signin": {
@@ -24,9 +24,10 @@ var cmdRules = map[string]rule{
 		own:      []string{"cmd/rota/internal/loop"},
 		external: []string{"github.com/coreos/go-systemd/v22/daemon", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
 	},
-	"cmd/rota/internal/peer": {own: []string{"config", "scheduler/api", "scheduler/api/auth", "scheduler/api/client"}},
+	"cmd/rota/internal/trust": {},
+	"cmd/rota/internal/peer":  {own: []string{"cmd/rota/internal/trust", "config", "scheduler/api", "scheduler/api/auth", "scheduler/api/client"}},
 	"cmd/rota/internal/etcdconn": {
-		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "config", "election", "store/embedded"},
+		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "cmd/rota/internal/trust", "config", "election", "store/embedded"},
 		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/client/pkg/v3/transport", "google.golang.org/grpc/...",
 			"go.uber.org/zap", "github.com/hashicorp/go-hclog"},
 	},
@@ -36,7 +37,10 @@ var cmdRules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/checkup": {
-		own:      []string{"cmd/rota/internal/etcdconn", "config", "scheduler/doctor", "scheduler/job", "store", "store/embedded"},
+		own: []string{
+			"cmd/rota/internal/etcdconn", "cmd/rota/internal/trust", "config", "scheduler/doctor", "scheduler/job", "store",
+			"store/embedded",
+		},
 		external: []string{etcdClient},
 	},
 	"cmd/rota/internal/clocks": {
@@ -65,7 +69,8 @@ var cmdRules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/jobfiles": {
-		own:      []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/loop", "config", "scheduler/job", "store"}, // of store, only Edit
+		own: []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/loop", "config", "scheduler/job", "scheduler/workflow",
+			"store"}, // of store, only Edit
 		external: []string{"github.com/fsnotify/fsnotify", "github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/backend": {
@@ -164,7 +169,7 @@ var cmdRules = map[string]rule{
 		external: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/charmbracelet/x/ansi"},
 	},
 	"cmd/rota/internal/importer": {
-		own:      []string{"config", "scheduler/job", "scheduler/policy", "scheduler/schedule"},
+		own:      []string{"config", "scheduler/executor/refs", "scheduler/job", "scheduler/policy", "scheduler/schedule"},
 		external: []string{"go.yaml.in/yaml/v4"},
 	},
 	"cmd/rota/internal/credentials": {
@@ -172,6 +177,9 @@ var cmdRules = map[string]rule{
 		external: []string{"go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
 	},
 	"cmd/rota/internal/pki": {own: []string{"scheduler/api/auth"}},
+	"cmd/rota/internal/pki/pkitest": { // for tests
+		own: []string{"cmd/rota/internal/pki", "scheduler/api/auth"},
+	},
 	"deploy/examples/handlers": { // a user's program
 		own:      []string{"cmd/rota/node", "config", "scheduler/executor/handler"},
 		external: []string{"github.com/hashicorp/go-hclog"},

@@ -13,7 +13,7 @@ var libraryRules = map[string]rule{
 	"scheduler/planner": {own: []string{"scheduler/job", "scheduler/delayed", "scheduler/keyed", "scheduler/schedule", "scheduler/policy",
 		"scheduler/workflow"}},
 	"scheduler/explain":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
-	"scheduler/verify":    {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
+	"scheduler/verify":    {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy", "scheduler/workflow"}},
 	"scheduler/notify":    {own: []string{"scheduler/budget", "scheduler/job", "scheduler/policy"}},
 	"scheduler/attention": {own: []string{"scheduler/job"}},
 	"scheduler/timeline":  {own: []string{"scheduler/job"}},
@@ -38,7 +38,7 @@ var libraryRules = map[string]rule{
 	"scheduler/executor/command":   {own: append([]string{"scheduler/executor/cgroups"}, executing...), external: system},
 	"scheduler/executor/container": {own: executing, external: []string{"github.com/hashicorp/go-hclog"}},
 	"scheduler/executor/handler":   {own: executing},
-	"scheduler/executor/http":      {own: executing},
+	"scheduler/executor/http":      {own: executing, external: system},
 	// Of kubeapi, only the errors of its answers.
 	"scheduler/executor/kubernetes": {
 		own: append([]string{"scheduler/kubeapi"}, executing...), external: []string{"github.com/hashicorp/go-hclog"},
@@ -76,8 +76,10 @@ var libraryRules = map[string]rule{
 	},
 	"store/embedded": {
 		// bbolt reads the list of members in etcd's own file.
-		external: []string{"go.etcd.io/bbolt", etcdClient, "go.etcd.io/etcd/client/pkg/v3/transport", "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/server/v3/...",
-			"go.uber.org/zap/...", "google.golang.org/grpc/...", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
+		external: []string{"go.etcd.io/bbolt", etcdClient, "go.etcd.io/etcd/client/pkg/v3/fileutil",
+			"go.etcd.io/etcd/client/pkg/v3/transport", "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/server/v3/...",
+			"go.uber.org/zap/...", "google.golang.org/grpc/...", "google.golang.org/protobuf/proto",
+			"github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
 	},
 	"store/mem": {
 		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/pkg/v3/adt",

@@ -52,6 +52,10 @@ func TestAlertsOfARealCluster(t *testing.T) {
 			submit(t, c, fmt.Sprint("failed-", i), api.RunRequest{})
 		}
 	}
+	// Its breaker would open too early on a slow machine.
+	if _, err := c.Client.PauseJob(t.Context(), "broken", "it fails later"); err != nil {
+		t.Fatal(err)
+	}
 	worker := c.AddWorker("w1", "--worker-capacity=1", "--worker-labels=for=w1")
 	tape := &metricsTape{cluster: c}
 
@@ -63,6 +67,9 @@ func TestAlertsOfARealCluster(t *testing.T) {
 	fail()
 	tape.record("a notifier fails", 10, func(m sample) bool { return m.calm() && m.notifications("repeated") > 5 }, "RotaNotificationsFail")
 	refuses.Store(false)
+	if _, err := c.Client.ResumeJob(t.Context(), "broken", ""); err != nil {
+		t.Fatal(err)
+	}
 	for range 3 {
 		if _, _, err := c.Client.Submit(t.Context(), "long", api.RunRequest{}); err != nil {
 			t.Fatal(err)
@@ -81,8 +88,9 @@ func TestAlertsOfARealCluster(t *testing.T) {
 	}
 	worker.Kill()
 	tape.record("a worker is lost", 8, func(m sample) bool {
-		return m.calm() && m.sum("rota_attempts_given_up_total") > 0 && m.sum("rota_runs_waiting") == 0
-	}, "RotaAttemptsGivenUp", "RotaBreakerOpen", "RotaReplicaDown")
+		return m.calm() && m.sum("rota_attempts_given_up_total") > 0 && m.sum("rota_runs_waiting") == 0 &&
+			m.sum("rota_runs_unmatched") > 0
+	}, "RotaAttemptsGivenUp", "RotaBreakerOpen", "RotaReplicaDown", "RotaRunsUnmatched")
 	dead := c.replicas[1:]
 	over := c.Outage()
 	for _, n := range dead {
@@ -90,7 +98,7 @@ func TestAlertsOfARealCluster(t *testing.T) {
 	}
 	tape.record("the majority is lost", 15, func(m sample) bool {
 		return m.sum("rota_leader") == 0 && m.sum("rota_outcomes_unsent") > 0
-	}, "RotaNobodyLeads", "RotaOutcomesUnsent", "RotaReplicaDown")
+	}, "RotaNobodyLeads", "RotaNotReady", "RotaOutcomesUnsent", "RotaReplicaDown")
 	for _, line := range runbook(t)["RotaNobodyLeads"] {
 		out, code := c.operate(line)
 		t.Logf("%s: exit code %d\n%s", line, code, out)
@@ -104,8 +112,8 @@ func TestAlertsOfARealCluster(t *testing.T) {
 	c.WaitReady()
 	over()
 	tape.record("recovered", 15, func(m sample) bool {
-		return m.calm() && m.sum("rota_runs_waiting") == 0 && m.sum("rota_breaker_open") == 1
-	}, "RotaBreakerOpen", "RotaReplicaDown") // the worker is still down
+		return m.calm() && m.sum("rota_runs_waiting") == 0 && m.sum("rota_breaker_open") == 1 && m.sum("rota_runs_unmatched") > 0
+	}, "RotaBreakerOpen", "RotaReplicaDown", "RotaRunsUnmatched") // the worker is still down
 
 	tape.check()
 	for _, name := range []string{"broken", "long"} { // the breaker is open for longer than the test, and the worker is gone

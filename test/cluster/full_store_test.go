@@ -60,7 +60,7 @@ func TestStoreIsFull(t *testing.T) {
 	}
 	tape.record("the store is full", 10, func(m sample) bool {
 		return m.sum("rota_store_full") == 2 && m.sum("rota_outcomes_unsent") > 0 && m.sum("rota_dispatch_behind_seconds") > 5
-	}, "RotaDispatchBehind", "RotaOutcomesUnsent", "RotaStoreFillsUp", "RotaStoreFull")
+	}, "RotaDispatchBehind", "RotaNotReady", "RotaOutcomesUnsent", "RotaStoreFillsUp", "RotaStoreFull")
 	if r := onlyRun(t, c, "long"); r.State != job.Running {
 		t.Errorf("run is %s with a full store: the fault took no effect", r.State)
 	}

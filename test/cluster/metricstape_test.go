@@ -39,9 +39,10 @@ func (s sample) notifications(outcome string) (total float64) {
 	return total
 }
 
-// calm reports whether one replica leads and keeps up, and every outcome is in the store.
+// calm reports whether one replica leads and keeps up, every process that answers is ready, and every outcome is in the store.
 func (s sample) calm() bool {
-	return s.sum("rota_leader") == 1 && s.sum("rota_dispatch_behind_seconds") < 1 && s.sum("rota_outcomes_unsent") == 0
+	return s.sum("rota_leader") == 1 && s.sum("rota_ready") == s.sum("up") &&
+		s.sum("rota_dispatch_behind_seconds") < 1 && s.sum("rota_outcomes_unsent") == 0
 }
 
 // metricsTape holds one sample for each state of the cluster, and how many minutes the state shall last for the rules.

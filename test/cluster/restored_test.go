@@ -74,7 +74,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 		}
 		tape.record(why, 10, func(m sample) bool {
 			return m.sum("rota_store_restored") == 3 && m.sum("rota_leader") == 0
-		}, "RotaNobodyLeads", "RotaStoreRestored")
+		}, "RotaNobodyLeads", "RotaNotReady", "RotaStoreRestored")
 		if out, code := Command(t, binary, "accept-restored-store", "--server="+at.URL); code != 0 {
 			t.Fatalf("accept-restored-store: exit code %d: %s", code, out)
 		}

@@ -39,6 +39,8 @@ func TestBadDays(t *testing.T) {
 		n.Kill()
 	}
 	b.await(60*time.Second, "an open page says that the replica has lost etcd", "!document.querySelector('#trouble').hidden")
+	b.await(20*time.Second, "its age is not read aloud",
+		"document.querySelector('#trouble [aria-hidden]')?.textContent.includes(' s')")
 	for _, path := range []string{
 		"/", "/jobs", "/jobs/backup", "/jobs/backup/workflow", "/runs", run, "/timeline", "/timeline/week", "/events", "/workers", "/limits", "/cluster", "/audit", "/api",
 		"/do/run?job=backup", "/calendars", "/tokens", "/schedule?schedule=90s",

@@ -58,10 +58,13 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// open opens a page.
+// open opens a page, and waits until it is complete. The navigation of chromedp can end before the new page is there, if the script of
+// the page before it changes the address at that moment.
 func (b *browser) open(url string) {
 	b.t.Helper()
+	b.eval("window.before = true")
 	b.do(chromedp.Navigate(url))
+	b.await(20*time.Second, "the page "+url, "!window.before && document.readyState === 'complete'")
 }
 
 // eval evaluates an expression in the page.
@@ -113,6 +116,18 @@ func (b *browser) dark(on bool) {
 				{Name: "prefers-color-scheme", Value: value}, {Name: "prefers-reduced-motion", Value: "reduce"},
 			},
 		})
+		return chromedp.Void{}, err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// printed switches to the style of printed pages. dark switches back.
+func (b *browser) printed() {
+	b.t.Helper()
+	_, err := chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 		return chromedp.Void{}, err
 	})
 	if err != nil {

@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
 )
 
@@ -109,6 +112,38 @@ func nothingMoves(t *testing.T, b *browser, base string) {
 	b.await(5*time.Second, "a bar that moves the page counts as a shift", "shift > 0.01")
 }
 
+// focusStays proves that rows which arrive move the focus of the keyboard neither to another row nor away from a button.
+func focusStays(t *testing.T, b *browser, base string) {
+	b.open(base + "/runs")
+	b.await(10*time.Second, "the page is live", "document.querySelector('#live').dataset.state === 'on'")
+	b.eval(shifts)
+	b.eval(`window.rows = () => [...document.querySelectorAll('.rows tbody tr')];
+	window.at = () => rows().findIndex(row => row.contains(document.activeElement));
+	window.run = () => rows()[at()]?.querySelector('.when a').getAttribute('href'); 0`)
+	for range 4 {
+		b.do(chromedp.KeyEvent("j"))
+	}
+	here, _ := b.eval("changes = 0; window.here = run()").(string)
+	for range 5 {
+		b.await(20*time.Second, "rows arrive", "changes > 0")
+		if got, _ := b.eval("changes = 0; run()").(string); here == "" || got != here {
+			t.Fatalf("the focus moved from %s to %q", here, got)
+		}
+	}
+	b.do(chromedp.KeyEvent("j"))
+	if next, _ := b.eval("rows()[at() - 1]?.querySelector('.when a').getAttribute('href')").(string); next != here {
+		t.Errorf("the next row is below %q, want it below %s", next, here)
+	}
+	b.eval("document.querySelector('#bulk button').focus(); 0")
+	for range 3 {
+		b.eval("window.newest = rows()[0].textContent; 0")
+		b.await(20*time.Second, "new rows arrive while a button has the focus", "rows()[0].textContent !== newest")
+		if got, _ := b.eval("document.activeElement.textContent").(string); got != "Cancel" {
+			t.Fatalf("the focus moved from the button to %.40q", got)
+		}
+	}
+}
+
 // withoutStreams proves that a browser without event streams reads an open page again.
 func withoutStreams(t *testing.T, base string) {
 	b := newBrowser(t)
@@ -120,4 +155,49 @@ func withoutStreams(t *testing.T, base string) {
 	if list := b.complained(); list != "" {
 		t.Errorf("the page violated its policy or had errors:\n%s", list)
 	}
+}
+
+// deaf loses all events of streams while deaf is set, as a network that is gone does.
+const deaf = `window.streams = 0;
+window.EventSource = class extends EventSource {
+	constructor(...all) { super(...all); streams++; }
+	addEventListener(kind, listener) { super.addEventListener(kind, e => { if (!window.deaf) listener(e); }); }
+}`
+
+// silentStream proves that a page does not count as live if its stream says nothing, and that it connects again. It reads the
+// output of a run again after a 404 of a proxy.
+func silentStream(t *testing.T, c *cluster.Cluster, base string) {
+	b := newBrowser(t)
+	b.first(deaf)
+	b.first(`{ const real = window.fetch; window.fetch = (url, ...more) => {
+		if (!String(url).includes('follow=true')) return real(url, ...more);
+		window.fetch = real; return Promise.resolve(new Response('404 page not found', {status: 404})); } }`)
+	v, _, err := c.Client.Submit(t.Context(), "long", api.RunRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster.Await(t, 20*time.Second, "the run has begun", func() bool {
+		v, err := c.Client.Run(t.Context(), v.Ref)
+		return err == nil && v.State == job.Running
+	})
+	b.open(base + "/runs/" + v.Ref)
+	b.await(20*time.Second, "the output is read again", "document.querySelector('#output').textContent.includes('begun')")
+	b.eval("window.deaf = true; window.before_ = streams; document.querySelector('#live').dataset.state = ''; 0")
+	b.await(60*time.Second, "the page connects again", "streams > before_ && document.querySelector('#live').dataset.state")
+	if _, err := c.Client.Cancel(t.Context(), v.Ref, ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// focusReturns proves that the focus of the keyboard returns from a dialog to its link, also if the link was drawn again meanwhile.
+func focusReturns(t *testing.T, b *browser, base string) {
+	b.open(base + "/jobs/tick")
+	b.eval("window.link = [...document.querySelectorAll('a[data-dialog]')].find(a => a.textContent === 'Backfill'); link.focus(); 0")
+	b.do(chromedp.KeyEvent("\r"))
+	b.await(10*time.Second, "the dialog has the name of its action",
+		"document.querySelector('#dialog[open]')?.ariaLabel === 'Backfill tick'")
+	b.eval(`{ const list = document.querySelector('[data-live=actions]');
+		list.replaceChildren(...[...list.children].map(e => e.cloneNode(true))); } 0`)
+	b.do(chromedp.KeyEvent("\x1b"))
+	b.await(10*time.Second, "the focus is at the new link", "!link.isConnected && document.activeElement.textContent === 'Backfill'")
 }

@@ -23,9 +23,9 @@ func jobs() map[string]job.Spec {
 		"slow-past":      {Every: job.Duration(time.Hour), Shell: "sleep 60"},
 		"trading":        {Schedule: []string{"0 9 * * *"}, Calendar: &job.Calendar{On: "exchange", Weekdays: []string{"mon-fri"}, Except: []string{"2099-12-25"}}, Shell: "true"},
 		"colors":         {Shell: `printf '\033[31mred\033[0m <b>plain</b>\n'`},
-		"long":           {Shell: "echo begun; sleep 120"},
+		"long":           {Shell: `printf '\033]8;;http://a/\033\\link\033]8;;\033\\ 50%%\r\033(Bbegun\n'; sleep 120`},
 		"asks":           {Shell: "echo paid", Overlap: job.OverlapAllow, Approve: &job.Approve{By: []string{"sre"}, Within: job.Duration(time.Hour)}},
-		"nightly-backup": {Description: "Dump the database", Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Shell: "true"},
+		"nightly-backup": {Description: "Dump the database", Labels: map[string]string{"team": strings.Repeat("a", 63)}, Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Shell: "true"},
 	}
 	for i := range 60 {
 		all[fmt.Sprintf("warehouse-%02d", i)] = job.Spec{
@@ -52,10 +52,16 @@ func TestPage(t *testing.T) {
 	t.Run("the keyboard alone", func(t *testing.T) { b.t = t; keyboard(t, b, c, base) })
 	t.Run("without scripts", func(t *testing.T) { b.t = t; withoutScripts(t, b, base) })
 	t.Run("without event streams", func(t *testing.T) { withoutStreams(t, base) })
+	t.Run("a silent stream", func(t *testing.T) { silentStream(t, c, base) })
+	t.Run("live output", func(t *testing.T) { liveOutput(t, c, base) })
+	t.Run("the next attempt", func(t *testing.T) { b.t = t; nextAttempt(t, b, c, base) })
+	t.Run("a job that is gone", func(t *testing.T) { b.t = t; goneJob(t, b, c, base) })
+	t.Run("the focus stays", func(t *testing.T) { b.t = t; focusStays(t, b, base) })
+	t.Run("the focus returns", func(t *testing.T) { b.t = t; focusReturns(t, b, base) })
 	t.Run("nothing moves", func(t *testing.T) { b.t = t; nothingMoves(t, b, base) })
 	t.Run("the leader is killed", func(t *testing.T) { b.t = t; leaderKilled(t, b, c, base) })
 	b.t = t
-	if list := b.complained("/nowhere", "/do/"); list != "" {
+	if list := b.complained("/nowhere", "/do/", "/jobs/gone"); list != "" {
 		t.Errorf("the page violated its policy or had errors:\n%s", list)
 	}
 }
@@ -160,6 +166,9 @@ func everyAction(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	submit(b, base, "/do/run?job=long", nil)
 	ref = runIs(here(), job.Running)
 	b.await(15*time.Second, "live output", "document.querySelector('#output')?.textContent.includes('begun')")
+	if got := b.text("#output"); got != "link 50% begun" {
+		t.Errorf("live output: got %q", got)
+	}
 	submit(b, base, "/do/cancel?job=long&run="+strings.TrimPrefix(ref, "long/"), map[string]string{"reason": "not needed"})
 	runIs("/runs/"+ref, job.Canceled)
 
@@ -234,6 +243,10 @@ func keyboard(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	b.await(5*time.Second, "the search finds one job", "location.search === '?search=night' && document.readyState === 'complete' && document.querySelectorAll('.rows tbody tr').length === 1")
 	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"))
 	b.await(5*time.Second, "j and Enter open the job", "location.pathname === '/jobs/nightly-backup' && document.readyState === 'complete'")
+	b.open(base + "/runs")
+	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"))
+	b.await(5*time.Second, "j and Enter open the run", "location.pathname.startsWith('/runs/') && document.readyState === 'complete'")
+	b.open(base + "/jobs/nightly-backup")
 	b.do(chromedp.KeyEvent("?"))
 	b.await(5*time.Second, "? lists the keys", "document.querySelector('#keys').open")
 	b.do(chromedp.KeyEvent("\x1b"))
@@ -245,7 +258,12 @@ func keyboard(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	}
 	b.do(chromedp.KeyEvent("\r"))
 	b.await(5*time.Second, "the dialog has the focus", "document.querySelector('#dialog').open && document.activeElement.name === 'reason'")
-	b.do(chromedp.KeyEvent("by keyboard\r"))
+	b.do(chromedp.KeyEvent("by keyboard"))
+	b.eval("document.querySelector('#dialog').click(); 0") // as a click beside the field, or a selection that ends there
+	if open, _ := b.eval("document.querySelector('#dialog').open").(bool); !open {
+		t.Fatal("a click beside the field closes the dialog, and loses what was typed")
+	}
+	b.do(chromedp.KeyEvent("\r"))
 	cluster.Await(t, 10*time.Second, "the job is paused", func() bool {
 		v, err := c.Client.Job(t.Context(), "nightly-backup")
 		return err == nil && v.Paused != nil && v.Paused.Reason == "by keyboard"

@@ -48,12 +48,17 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	if !basic {
 		client, secret = r.PostFormValue("client_id"), r.PostFormValue("client_secret")
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if basic && (p.byPost || client == Public) { // a public client has no Basic
+		delete(p.codes, r.PostFormValue("code"))
+		answer(w, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
+		return
+	}
 	if client == Client && secret != Secret || client != Client && client != Public {
 		answer(w, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	switch r.PostFormValue("grant_type") {
 	case "authorization_code":
 		g, ok := p.codes[r.PostFormValue("code")]

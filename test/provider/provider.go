@@ -48,6 +48,7 @@ type Provider struct {
 	refresh  map[string]Claims  // by refresh token
 	redirect string             // the only place to which the code flow leads, without its query; empty: any
 	nonce    string             // replaces the nonce of the next ID token; empty: the right one
+	byPost   bool               // clients prove themselves by client_secret_post alone
 }
 
 // grant is an authorization code that nobody has used.
@@ -124,6 +125,9 @@ func (p *Provider) LeadTo(redirect string) { p.set(func() { p.redirect = redirec
 // ConfuseNonce gives later ID tokens of the code flow a wrong nonce.
 func (p *Provider) ConfuseNonce(nonce string) { p.set(func() { p.nonce = nonce }) }
 
+// ByPost makes clients prove themselves by client_secret_post alone. A request that does so otherwise uses its code up.
+func (p *Provider) ByPost() { p.set(func() { p.byPost = true }) }
+
 func (p *Provider) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,6 +146,15 @@ func (p *Provider) Rotate() jose.JSONWebKey {
 	key := NewKey(p.t)
 	p.set(func() { p.keys = []jose.JSONWebKey{key} })
 	return key
+}
+
+// Replace replaces the key of the provider by one with the same id, as a provider does that numbers its keys at each start.
+func (p *Provider) Replace() {
+	key := NewKey(p.t)
+	p.set(func() {
+		key.KeyID = p.keys[len(p.keys)-1].KeyID
+		p.keys = []jose.JSONWebKey{key}
+	})
 }
 
 // NewKey makes a key that no provider has.
@@ -219,7 +232,14 @@ func (p *Provider) available(next http.Handler) http.Handler {
 }
 
 func (p *Provider) metadata(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	proofs := []string{"client_secret_basic", "client_secret_post"}
+	if p.byPost {
+		proofs = proofs[1:]
+	}
 	answer(w, http.StatusOK, map[string]any{
+		"token_endpoint_auth_methods_supported": proofs,
 		"issuer":                                p.Issuer,
 		"authorization_endpoint":                p.Issuer + "/authorize",
 		"token_endpoint":                        p.Issuer + "/token",
