@@ -103,14 +103,15 @@ func (p *Planner) urgentFirst(list []*jobState, now time.Time) []*jobState {
 	return list
 }
 
-// dueSince returns when the first waiting run of the job came due. If none is due, it returns the job's timer. See instant.
+// dueSince returns since when the first waiting run of the job has its place in queues. If none is due, it returns the job's timer.
+// See instant.
 func (j *jobState) dueSince(now time.Time) int64 {
 	for _, r := range j.live.order {
 		if r.Due.After(now) {
 			break
 		}
 		if r.State == job.Pending {
-			return job.Instant(r.Due)
+			return job.Instant(j.queuedSince(r.Run))
 		}
 	}
 	return min(j.wake, job.Instant(now))

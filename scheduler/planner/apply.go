@@ -129,6 +129,7 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	p.countHolders(known, r, now)
 	p.setNeeds(j, known, r)
 	p.observeAttempts(j, known, r, now)
+	j.noteWait(r)
 	j.live.remove(was)
 	j.ended.remove(ended)
 	switch {

@@ -33,7 +33,7 @@ func (p *Planner) waitForRoom(j *jobState, spec *job.Spec, r *job.Run, now time.
 		d = &demand{spec: spec, on: r.On, members: make(map[*jobState]waiter)}
 		p.waiting[kind] = d
 	}
-	if w := (waiter{job: j, priority: spec.Priority, since: r.Due}); d.members[j] != w {
+	if w := (waiter{job: j, priority: spec.Priority, since: j.queuedSince(r)}); d.members[j] != w {
 		d.members[j] = w
 		heap.Push(&d.jobs, w)
 	}

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -118,11 +119,35 @@ func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time)
 		if r.Cancel != nil || j.live.get(r.CopyOf()) != nil { // a copy ends with its run
 			continue
 		}
-		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: reasonReplaced(s.id)}); err == nil {
+		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: reasonReplaced + s.id}); err == nil {
 			return &job.Decision{Run: &next, Stop: r.State == job.Running}
 		}
 	}
 	return nil
+}
+
+// noteWait remembers since when the slots of j wait, if r was replaced before it started. Otherwise a job whose runs wait for longer
+// than its interval would lose its place in each queue with each slot, and might never run.
+func (j *jobState) noteWait(r *job.Run) {
+	switch {
+	case r == nil || r.Kind != job.KindScheduled:
+	case r.State == job.Running || len(r.Attempts) > 0:
+		if t := j.maybeTrouble; t != nil && !t.queuedSince.IsZero() {
+			t.queuedSince = time.Time{}
+			j.dropEmptyTrouble()
+		}
+	case r.State == job.Canceled && r.Cancel != nil && strings.HasPrefix(r.Cancel.Reason, reasonReplaced):
+		t := j.ensureTrouble()
+		t.queuedSince = j.queuedSince(r)
+	}
+}
+
+// queuedSince returns the time that decides about the place of r in queues.
+func (j *jobState) queuedSince(r *job.Run) time.Time {
+	if t := j.maybeTrouble; t != nil && !t.queuedSince.IsZero() && r.Kind == job.KindScheduled {
+		return job.Earlier(t.queuedSince, r.Due)
+	}
+	return r.Due
 }
 
 // wasActive reports whether r had begun at a time, or waited for a person.
@@ -140,7 +165,7 @@ func (j *jobState) hasReplaced(s slot, now time.Time) bool {
 	if spec.Overlap != job.OverlapReplace || spec.Missed == job.MissedAll || now.Sub(s.due) > spec.KillGrace.Std()+replaceGrace {
 		return false
 	}
-	replaced := func(r *job.Run) bool { return r.Cancel != nil && r.Cancel.Reason == reasonReplaced(s.id) }
+	replaced := func(r *job.Run) bool { return r.Cancel != nil && r.Cancel.Reason == reasonReplaced+s.id }
 	for r := range j.all {
 		if replaced(r) {
 			return true

@@ -49,7 +49,7 @@ func (p *Planner) throttleReason(j *jobState, r *job.Run, spec *job.Spec, now ti
 	if len(spec.Limits) == 0 {
 		return ""
 	}
-	w := &limitWaiter{job: j, run: r.ID, priority: spec.Priority, since: r.Due}
+	w := &limitWaiter{job: j, run: r.ID, priority: spec.Priority, since: j.queuedSince(r)}
 	holder, why, undefined := j.live.get(r.ID), "", false
 	for _, name := range spec.Limits {
 		l, own := p.limit(name), 0

@@ -68,8 +68,8 @@ func reasonNoParam(name string) string {
 	return "parameter " + name + " is required, and only a client can give it"
 }
 
-// reasonReplaced is the reason of a run that is stopped for a later slot. hasReplaced recognizes it.
-func reasonReplaced(slot string) string { return "overlap: replaced by slot " + slot }
+// reasonReplaced is the reason of a run that is stopped for a later slot, whose id follows. hasReplaced recognizes it.
+const reasonReplaced = "overlap: replaced by slot "
 
 // The reasons of a run that is taken back from its worker, or ended.
 const (

@@ -15,6 +15,7 @@ type trouble struct {
 	unseen       int64        // revision of a cursor whose runs the feed may not have brought yet
 	putAhead     bool         // somebody put the cursor into the future by hand: the known one must be written again
 	unplaced     unplacedRuns // due runs without a worker at the last decision
+	queuedSince  time.Time    // when the first of the runs came due that later slots replaced unstarted; zero: the last one started
 }
 
 // overlapped holds the interval in which the run was active. The job's overlap policy applies to the slots in this interval.
@@ -64,7 +65,9 @@ func (j *jobState) clearBackoff() {
 // resetTrouble clears the fields that are valid for one term only.
 func (j *jobState) resetTrouble() {
 	if j.maybeTrouble != nil {
-		*j.maybeTrouble = trouble{taken: j.maybeTrouble.taken, oversized: j.maybeTrouble.oversized}
+		*j.maybeTrouble = trouble{
+			taken: j.maybeTrouble.taken, oversized: j.maybeTrouble.oversized, queuedSince: j.maybeTrouble.queuedSince,
+		}
 		j.dropEmptyTrouble()
 	}
 }
