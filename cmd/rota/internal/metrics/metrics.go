@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/rota-scheduler/rota/scheduler"
@@ -80,17 +81,19 @@ type Sources struct {
 
 // New returns the metrics of a process.
 func New(from Sources) *Metrics {
+	registry := prometheus.NewRegistry()
+	to := promauto.With(registry) // its constructors register what they make
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		return to.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+		return to.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	m := &Metrics{
 		trace:    from.Trace,
 		isReady:  from.Ready,
 		ready:    gauge("rota_ready", "1 while this process is ready, as /readyz says."),
-		registry: prometheus.NewRegistry(),
+		registry: registry,
 		terms:    counter("rota_terms_total", "Terms that this replica has led."),
 		claims:   counter("rota_attempts_claimed_total", "Attempts that began here."),
 		givenUp: counter("rota_attempts_given_up_total",
@@ -104,38 +107,35 @@ func New(from Sources) *Metrics {
 		uploading: gauge("rota_output_waiting", "Outputs of attempts that wait for their upload to output.store."),
 		uploadErr: gauge("rota_output_store_failing", "1 while output cannot be uploaded to output.store."),
 		unsent:    gauge("rota_outcomes_unsent", "Outcomes in the journal that the store has not acknowledged."),
-		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+		decisions: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_decisions_total", Help: "Decisions of the leader, by result."}, []string{"result"}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+		refused: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_submissions_refused_total", Help: "Submissions and definitions refused here, by the bound that is reached.",
 		}, []string{"bound"}),
-		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{
+		rejected: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_requests_refused_total", Help: "Requests that this process refused to their caller, by reason.",
 		}, []string{"reason"}),
-		delivered: prometheus.NewCounterVec(prometheus.CounterOpts{
+		delivered: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_hook_deliveries_total", Help: "Requests to hooks that this replica answered, by result.",
 		}, []string{"result"}),
+		pressure: newPressure(to),
 		attempts: attemptCounts{newRowCounts(from.Known)},
-		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
+		notified: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_notifications_total", Help: "Notifications of this leader, by notifier and outcome.",
 		}, []string{"notifier", "outcome"}),
-		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
+		lag: to.NewHistogram(prometheus.HistogramOpts{
 			Name: "rota_schedule_lag_seconds", Help: "From when a run was due to when its attempt began here.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}}),
-		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+		duration: to.NewHistogram(prometheus.HistogramOpts{
 			Name: "rota_attempt_duration_seconds", Help: "How long attempts took.",
 			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
 	}
-	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
-		m.ready, m.decisions, m.refused, m.rejected, m.delivered, m.uploading, m.uploadErr,
-		m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.pressure = newPressure(m.registry)
+	registry.MustRegister(m.attempts, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(gauges(from)...)
 	if from.Jobs != nil {
 		m.skipped = newRowCounts(from.Known)
-		m.registry.MustRegister(jobs{from.Jobs, m.skipped})
+		registry.MustRegister(jobs{from.Jobs, m.skipped})
 	}
-	m.registry.MustRegister(gauges(from)...)
 	return m
 }
 
@@ -149,12 +149,7 @@ func gauges(from Sources) []prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
 	}
 	flag := func(name, help string, on func() bool) prometheus.Collector {
-		return gauge(name, help, func() float64 {
-			if on() {
-				return 1
-			}
-			return 0
-		})
+		return gauge(name, help, func() float64 { return oneIf(on()) })
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "rota_build_info", Help: "Always 1; the labels say what runs.",
@@ -217,15 +212,19 @@ func gauges(from Sources) []prometheus.Collector {
 	}
 }
 
+// oneIf returns the value of a gauge that says whether something is so.
+func oneIf(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
 	all := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: m.trace != nil}) // exemplars need OpenMetrics
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ready := 0.0
-		if m.isReady() { // it may take a second, and the other metrics are to be of one moment
-			ready = 1
-		}
-		m.ready.Set(ready)
+		m.ready.Set(oneIf(m.isReady())) // it may take a second, and the other metrics are to be of one moment
 		all.ServeHTTP(w, r)
 	})
 }

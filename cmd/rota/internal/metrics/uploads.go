@@ -3,8 +3,5 @@ package metrics
 // Uploads sets how many outputs wait for their upload, and whether uploads fail.
 func (m *Metrics) Uploads(waiting int, failing bool) {
 	m.uploading.Set(float64(waiting))
-	m.uploadErr.Set(0)
-	if failing {
-		m.uploadErr.Set(1)
-	}
+	m.uploadErr.Set(oneIf(failing))
 }
