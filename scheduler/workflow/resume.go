@@ -75,10 +75,7 @@ func (g Graph) Resume(
 				continue
 			}
 		}
-		reached := false // through a step that runs again
-		for _, a := range g.parents[name] {
-			reached = reached || again[a.Job]
-		}
+		reached := slices.ContainsFunc(g.parents[name], func(a job.After) bool { return again[a.Job] })
 		if !reached || before != nil && (before.State == job.Succeeded || !before.State.Terminal() && !before.AwaitsParents()) {
 			continue
 		}
