@@ -189,3 +189,18 @@ func (m *Metrics) Fenced(*job.Run, *job.Outcome) { m.fenced.Inc() }
 
 // SessionEnded counts a lost session of the worker.
 func (m *Metrics) SessionEnded() { m.sessions.Inc() }
+
+// Notified counts n notices to a notifier with the same outcome. The series of its failures begin at 0, because Prometheus computes
+// no increase for a series that begins at 1.
+func (m *Metrics) Notified(notifier, outcome string, n int) {
+	for _, failure := range []string{send.Repeated, send.Failed} {
+		m.notified.WithLabelValues(notifier, failure)
+	}
+	m.notified.WithLabelValues(notifier, outcome).Add(float64(n))
+}
+
+// Uploads sets how many outputs wait for their upload, and whether uploads fail.
+func (m *Metrics) Uploads(waiting int, failing bool) {
+	m.uploading.Set(float64(waiting))
+	m.uploadErr.Set(oneIf(failing))
+}
