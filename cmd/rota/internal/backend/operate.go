@@ -85,13 +85,13 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 
 // submit creates r, which does what the spec says, and the steps behind it. It refuses the request if an earlier one with the same
 // key has created r without the steps, which would never run. field asks for the steps.
-func (b *Backend) submit(ctx context.Context, does *job.Spec, r job.Run, behind []job.Run, field string) (api.RunView, bool, error) {
-	made, created, err := makeRun(ctx, b.admitting(does), r, behind...)
+func (b *Backend) submit(ctx context.Context, does *job.Spec, r job.Run, steps []job.Run, field string) (api.RunView, bool, error) {
+	made, created, err := makeRun(ctx, b.admitting(does), r, steps...)
 	if err != nil {
 		return api.RunView{}, false, err
 	}
 	b.shown(ctx, made.Rev)
-	if !created && len(behind) > 0 && b.stepless(&made, behind) {
+	if !created && len(steps) > 0 && b.stepless(&made, steps) {
 		return api.RunView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: field, Message: fmt.Sprintf(
 			"key %q was used for run %s without the steps behind it: use a new key to run them", made.Key, made.Name())}}}
 	}
