@@ -113,28 +113,22 @@ type hookUse struct {
 	of         string     // the job
 }
 
-// defineHooks reads the hooks beside jobs.
-func (l *loader) defineHooks(r *reader, key, value *yaml.Node) {
-	if isNull(value) {
-		r.fail(key, "add hooks below it or remove the key", "hooks has no value")
+// hook reads one hook beside jobs.
+func (l *loader) hook(r *reader, key, value *yaml.Node) {
+	before := r.mistakes()
+	what, ok := l.hooks.declare(r, key, value)
+	var h hook
+	if !ok || !readKeys(r, value, what, "", topHookKeys, nil, &h) {
 		return
 	}
-	r.pairs(value, "hooks", func(key, value *yaml.Node) {
-		before := r.mistakes()
-		what, ok := l.hooks.declare(r, key, value)
-		var h hook
-		if !ok || !readKeys(r, value, what, "", topHookKeys, nil, &h) {
-			return
-		}
-		if child(value, "job") == nil {
-			r.failAbsent(key, "job", "such as job: report", "%s has no job", what)
-		}
-		r.requireSecret(key, value, what)
-		l.hooks.set(key.Value, h.Hook)
-		if r.mistakes() == before {
-			l.hookUses = append(l.hookUses, hookUse{r, key, value, child(value, "job"), h.Job})
-		}
-	})
+	if child(value, "job") == nil {
+		r.failAbsent(key, "job", "such as job: report", "%s has no job", what)
+	}
+	r.requireSecret(key, value, what)
+	l.hooks.set(key.Value, h.Hook)
+	if r.mistakes() == before {
+		l.hookUses = append(l.hookUses, hookUse{r, key, value, child(value, "job"), h.Job})
+	}
 }
 
 // useHooks records the hooks below a job, which the table of its keys has read.

@@ -18,69 +18,54 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 	if r.foreign(root) {
 		return
 	}
-	var defaults, jobs, limits, notifiers, calendars, hooks *yaml.Node
+	values := map[string]*yaml.Node{}
 	ok := r.pairs(root, "a job file", func(key, value *yaml.Node) {
-		switch key.Value {
-		case "version":
+		switch name := key.Value; {
+		case !slices.Contains(topKeys, name):
+			r.unknownTop(key, value)
+			return
+		case name == "version":
 			if value.Value != version || value.Tag != "!!int" {
 				r.fail(value, "write version: "+version, "version must be %s, not %s", version, r.kindOf(value))
 			}
-		case "defaults":
-			defaults = value
-		case "jobs":
-			jobs = value
-			if isNull(value) {
-				r.fail(key, "add jobs below it, or write jobs: {} for none", "jobs has no value")
-			}
-		case "notifiers":
-			notifiers = value
-			l.defineNotifiers(r, key, value)
-		case "calendars":
-			calendars = value
-			if isNull(value) {
-				r.fail(key, "add calendars below it, or remove it", "calendars has no value")
-			}
-		case "hooks":
-			hooks = value
-			l.defineHooks(r, key, value)
-		case "limits":
-			limits = value
-			if isNull(value) {
-				r.fail(key, "add limits below it, or remove it", "limits has no value")
-			}
+			return
+		case !isNull(value):
+		case name == "defaults":
+			return
+		case name == "jobs":
+			r.fail(key, "add jobs below it, or write jobs: {} for none", "jobs has no value")
 		default:
-			r.unknownTop(key, value)
+			r.fail(key, "add "+name+" below it, or remove it", "%s has no value", name)
 		}
+		values[key.Value] = value
 	})
 	if !ok {
 		return
 	}
-	if defaults != nil {
-		if isNull(defaults) {
-			defaults = nil
-		} else {
-			r.defaults(defaults)
+	define := func(name string, one func(key, value *yaml.Node)) {
+		if n := values[name]; n != nil && !isNull(n) {
+			r.pairs(n, name, one)
 		}
 	}
-	if limits != nil && !isNull(limits) {
-		r.pairs(limits, "limits", func(key, value *yaml.Node) { l.limit(r, key, value) })
+	define("notifiers", func(key, value *yaml.Node) { r.notifier(&l.notifiers, key, value) })
+	define("hooks", func(key, value *yaml.Node) { l.hook(r, key, value) })
+	defaults, jobs := values["defaults"], values["jobs"]
+	if defaults != nil {
+		r.defaults(defaults)
 	}
-	if calendars != nil && !isNull(calendars) {
-		r.pairs(calendars, "calendars", func(key, value *yaml.Node) { l.calendar(r, key, value) })
-	}
+	define("limits", func(key, value *yaml.Node) { l.limit(r, key, value) })
+	define("calendars", func(key, value *yaml.Node) { l.calendar(r, key, value) })
 	switch {
 	case jobs == nil && defaults != nil:
 		r.fail(keyOf(root, "defaults"), "put them into the files that have the jobs, or write jobs: {} for none",
 			"defaults are for the jobs of their own file, which has none")
-	case jobs == nil && limits == nil && notifiers == nil && calendars == nil && hooks == nil:
+	case len(values) == 0:
 		r.fail(root, "add jobs:, limits:, notifiers:, calendars: or hooks:, or write jobs: {} for none", "job file has no jobs")
-	case jobs != nil && !isNull(jobs):
-		if jobs.Kind == yaml.SequenceNode {
-			r.fail(jobs, "write a name and a colon in place of each dash: backup: {every: 1h, shell: ./backup}",
-				"jobs must be a mapping, not a list")
-			return
-		}
-		r.pairs(jobs, "jobs", func(key, value *yaml.Node) { l.job(r, key, value, defaults) })
+	case jobs != nil && jobs.Kind == yaml.SequenceNode:
+		r.fail(jobs, "write a name and a colon in place of each dash: backup: {every: 1h, shell: ./backup}",
+			"jobs must be a mapping, not a list")
+	default:
+		define("jobs", func(key, value *yaml.Node) { l.job(r, key, value, defaults) })
 	}
 }
 

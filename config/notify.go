@@ -14,28 +14,20 @@ import (
 // maxNotifiers is how many notifiers a job may name.
 const maxNotifiers = 16
 
-// defineNotifiers reads the notifiers of a file.
-func (l *loader) defineNotifiers(r *reader, key, value *yaml.Node) {
-	if isNull(value) {
-		r.fail(key, "add notifiers below it or remove the key", "notifiers has no value")
+// notifier reads one notifier into all.
+func (r *reader) notifier(all *definitions[job.Notifier], key, value *yaml.Node) {
+	what, ok := all.declare(r, key, value)
+	if !ok {
 		return
 	}
-	r.pairs(value, "notifiers", func(key, value *yaml.Node) {
-		if what, ok := l.notifiers.declare(r, key, value); ok {
-			l.notifiers.set(key.Value, r.notifier(key, value, what))
-		}
-	})
-}
-
-// notifier reads the definition of one notifier.
-func (r *reader) notifier(key, value *yaml.Node, what string) (to job.Notifier) {
+	var to job.Notifier
 	if readKeys(r, value, what, "", notifierKeys, nil, &to) && child(value, "url") == nil {
 		r.failAbsent(key, "url", "such as url: slack://…, or generic://host/path for a webhook", "%s has no url", what)
 	}
 	if n := child(value, "template"); n != nil && to.URL != "" && !isWebhook(to.URL) {
 		r.fail(n, "remove it, or use a generic:// URL", "%s has a template, which only webhooks use", what)
 	}
-	return to
+	all.set(key.Value, to)
 }
 
 // isWebhook reports whether a URL of a notifier is that of a webhook, or may be because its scheme comes from a reference.
@@ -122,11 +114,7 @@ var notifiersOfJob = kind[job.Notify]{
 			return nil
 		}
 		own := newDefinitions[job.Notifier](notifierKind, notifierHint)
-		r.pairs(n, what, func(key, value *yaml.Node) {
-			if what, ok := own.declare(r, key, value); ok {
-				own.set(key.Value, r.notifier(key, value, what))
-			}
-		})
+		r.pairs(n, what, func(key, value *yaml.Node) { r.notifier(&own, key, value) })
 		r.tooManyNotifiers(n, len(own.known))
 		if len(own.known) == 0 {
 			return nil

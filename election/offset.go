@@ -30,10 +30,10 @@ func (o Offset) Beyond(tolerance time.Duration) bool {
 	return max(o.Ahead, -o.Ahead)-o.Uncertainty > tolerance*clockShare/100
 }
 
-// Skewed returns an error if more replicas disagree with our clock than agree with it. A replica disagrees if the
+// outvoted returns an error if more replicas disagree with our clock than agree with it. A replica disagrees if the
 // clocks differ by more than 80 % of the tolerance. Our own replica counts as one that agrees. So if the clocks of two
 // replicas differ, both may lead, because neither knows which clock is wrong.
-func Skewed(offsets []Offset, tolerance time.Duration) error {
+func outvoted(offsets []Offset, tolerance time.Duration) error {
 	agree := 1
 	var off []string
 	for _, o := range offsets {

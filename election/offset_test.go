@@ -53,17 +53,17 @@ func TestSkewed(t *testing.T) {
 			for _, d := range tt.ahead {
 				offsets = append(offsets, Offset{Node: "n", Ahead: d})
 			}
-			if got := Skewed(offsets, 500*time.Millisecond); (got != nil) != tt.skewed {
+			if got := outvoted(offsets, 500*time.Millisecond); (got != nil) != tt.skewed {
 				t.Errorf("got %v, want skewed %v", got, tt.skewed)
 			}
 		})
 	}
-	err := Skewed([]Offset{{Node: "q2", Ahead: -off}, {Node: "q3", Ahead: off}}, time.Second)
+	err := outvoted([]Offset{{Node: "q2", Ahead: -off}, {Node: "q3", Ahead: off}}, time.Second)
 	if err == nil || !strings.Contains(err.Error(), "q2 is 45s behind, q3 is 45s ahead") {
 		t.Errorf("got %v", err)
 	}
 	unsure := []Offset{{Ahead: time.Second, Uncertainty: time.Second}, {Ahead: time.Second, Uncertainty: time.Second}}
-	if err := Skewed(unsure, 500*time.Millisecond); err != nil {
+	if err := outvoted(unsure, 500*time.Millisecond); err != nil {
 		t.Errorf("an offset within its uncertainty: got %v, want none", err)
 	}
 }

@@ -65,7 +65,7 @@ func (r Round) Record(o Offset) {
 }
 
 // Judge ends the round. It discards measurements older than age, and compares our clock, which shows now, with the rest. It
-// returns the result of Skewed with that tolerance, or ErrClockSet, and whether the trust in our clock may have changed.
+// returns the result of outvoted with that tolerance, or ErrClockSet, and whether the trust in our clock may have changed.
 func (r Round) Judge(now time.Time, age, tolerance time.Duration) (wrong error, news bool) {
 	p := r.peers
 	defer p.first.Do(func() { close(p.judged) })
@@ -78,7 +78,7 @@ func (r Round) Judge(now time.Time, age, tolerance time.Duration) (wrong error, 
 		return now.Sub(o.At) > age || o.At.After(now.Add(futureSlack))
 	})
 	before := p.wrong
-	p.wrong, p.judgedAt = Skewed(p.sorted(), tolerance), r.began
+	p.wrong, p.judgedAt = outvoted(p.sorted(), tolerance), r.began
 	return p.wrong, (p.wrong == nil) != (before == nil) || errors.Is(before, ErrClockSet)
 }
 
@@ -95,7 +95,7 @@ func (p *PeerClocks) Suspect() {
 // Judged returns a channel that is closed when our clock has been judged for the first time.
 func (p *PeerClocks) Judged() <-chan struct{} { return p.judged }
 
-// Trusted returns nil if our clock is trusted, and otherwise the reason: ErrClockSet, or the error of Skewed. A clock is trusted
+// Trusted returns nil if our clock is trusted, and otherwise the reason: ErrClockSet, or the error of outvoted. A clock is trusted
 // before the first round has judged it.
 func (p *PeerClocks) Trusted() error {
 	p.mu.Lock()

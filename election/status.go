@@ -17,46 +17,20 @@ const (
 	StateResigning               // lead's context has ended, or lead has returned; the key is being removed
 )
 
-// States lists every state, in the order of a full turn.
-func States() []State {
-	return []State{StateFollower, StateCandidate, StateConfirming, StateLeader, StateResigning}
+// states is the transition table: the name of each state, and the states that may follow it.
+var states = [...]struct {
+	name  string
+	after []State
+}{
+	StateFollower:   {"follower", []State{StateCandidate}},
+	StateCandidate:  {"candidate", []State{StateConfirming, StateResigning}},
+	StateConfirming: {"confirming", []State{StateLeader, StateResigning}},
+	StateLeader:     {"leader", []State{StateResigning}},
+	StateResigning:  {"resigning", []State{StateFollower}},
 }
 
 // String returns the state's lower-case name.
-func (s State) String() string {
-	switch s {
-	case StateFollower:
-		return "follower"
-	case StateCandidate:
-		return "candidate"
-	case StateConfirming:
-		return "confirming"
-	case StateLeader:
-		return "leader"
-	case StateResigning:
-		return "resigning"
-	default:
-		return "unknown"
-	}
-}
-
-// after returns the states that may follow s. It is the transition table.
-func (s State) after() []State {
-	switch s {
-	case StateFollower:
-		return []State{StateCandidate}
-	case StateCandidate:
-		return []State{StateConfirming, StateResigning}
-	case StateConfirming:
-		return []State{StateLeader, StateResigning}
-	case StateLeader:
-		return []State{StateResigning}
-	case StateResigning:
-		return []State{StateFollower}
-	default:
-		return nil
-	}
-}
+func (s State) String() string { return states[s].name }
 
 // Status describes an Elector for display, metrics and health checks. It is out of date when it is returned, so no decision may
 // depend on it. Code that only the leader may run takes a Term.
@@ -102,7 +76,7 @@ func (e *Elector) enter(next State, t Term) {
 	e.mu.Unlock()
 	switch {
 	case prev == next:
-	case !slices.Contains(prev.after(), next):
+	case !slices.Contains(states[prev].after, next):
 		e.log.Error("election state machine is broken", "from", prev.String(), "to", next.String(), "term", t.Rev)
 	default:
 		e.log.Info("election state changed", "from", prev.String(), "to", next.String(), "term", t.Rev)

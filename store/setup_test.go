@@ -17,6 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/store/embedded"
 	"github.com/rota-scheduler/rota/store/mem"
 	"github.com/rota-scheduler/rota/test/leaks"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }
@@ -140,15 +141,7 @@ func definition(name string) job.Job {
 	}
 }
 
-// eventually polls until ok returns true, because other goroutines decide when that happens.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("still not: %s", what)
-		}
-	}
-}
+var eventually = poll.Until
 
 // value returns the value of a key, "" if there is no such key.
 func value(t testing.TB, c *clientv3.Client, key string) string {

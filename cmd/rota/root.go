@@ -58,26 +58,10 @@ Start with:  rota dev`,
 		newWorkersCommand(c), newLimitsCommand(c), newTopCommand(c), newOpenCommand(c), newLoginCommand(c), newLogoutCommand(c),
 		newWhoamiCommand(c), newTokenCommand(c), newPKICommand(c), newAuditCommand(c), newVerifyCommand(c), newDoctorCommand(c),
 		newAcceptCommand(c), newEtcdctlCommand(c), newEtcdutlCommand())
-	add(
-		groupJobs,
-		"Jobs:",
-		newCheckCommand(
-			c,
-		),
-		newDiffCommand(c),
-		newApplyCommand(c),
-		newDeleteCommand(c),
-		newExportCommand(c),
-		newImportCommand(c),
-		newManCommand(c),
-		newJobsCommand(c),
-		newJobCommand(c),
-		newNextCommand(c),
-		newExplainCommand(c),
-		newGraphCommand(c),
-		newPauseCommand(c),
-		newResumeCommand(c),
-	)
+	add(groupJobs, "Jobs:",
+		newCheckCommand(c), newDiffCommand(c), newApplyCommand(c), newDeleteCommand(c), newExportCommand(c), newImportCommand(c),
+		newManCommand(c), newJobsCommand(c), newJobCommand(c), newNextCommand(c), newExplainCommand(c), newGraphCommand(c),
+		newPauseCommand(c), newResumeCommand(c))
 	add(groupRuns, "Runs:",
 		newRunCommand(c), newSubmitCommand(c), newRunsCommand(c), newRunInfoCommand(c), newLogsCommand(c),
 		newWaitCommand(c), newApproveCommand(c), newRejectCommand(c), newCancelCommand(c), newRetryCommand(c), newBackfillCommand(c))

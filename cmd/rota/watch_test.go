@@ -17,6 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // lockedBuffer is a buffer that one goroutine may read while another one writes to it.
@@ -43,17 +44,7 @@ func (b *lockedBuffer) await(t *testing.T, text string) {
 	eventually(t, fmt.Sprintf("%q in the output", text), func() bool { return strings.Contains(b.String(), text) })
 }
 
-// eventually polls until the condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(20 * time.Second); !holds(); <-tick.C {
-		if time.Now().After(end) {
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
-}
+var eventually = poll.Until
 
 // watching runs a command against a cluster in memory. stop sends it Ctrl-C, and returns its exit code and stderr.
 func watching(t *testing.T, fake *fakeCluster, args ...string) (out *lockedBuffer, stop func() (int, string)) {

@@ -66,8 +66,8 @@ type TokenList struct {
 	Tokens []TokenView `json:"tokens"`
 }
 
-// NewTokenView returns the view of t.
-func NewTokenView(t auth.Token) TokenView {
+// newTokenView returns the view of t.
+func newTokenView(t auth.Token) TokenView {
 	return TokenView{
 		ID: t.ID, Principal: t.Principal, Groups: t.Groups, Role: t.Role, Jobs: t.Jobs, Created: t.Created, By: t.By,
 		Expires: t.Expires, Note: t.Note,
@@ -104,7 +104,7 @@ func (s *Server) listTokens(ctx context.Context, _ *struct{}) (*body[TokenList],
 	}
 	views := make([]TokenView, len(all))
 	for i, t := range all {
-		views[i] = NewTokenView(t)
+		views[i] = newTokenView(t)
 	}
 	return &body[TokenList]{TokenList{views}}, nil
 }
@@ -137,7 +137,7 @@ func (s *Server) createToken(ctx context.Context, in *struct{ Body CreateTokenRe
 	if err := s.back.Tokens.CreateToken(ctx, t); err != nil {
 		return nil, tokenError(r.ID, err)
 	}
-	return &body[TokenView]{NewTokenView(t)}, nil
+	return &body[TokenView]{newTokenView(t)}, nil
 }
 
 func (s *Server) rotateToken(ctx context.Context, in *struct {
@@ -153,7 +153,7 @@ func (s *Server) rotateToken(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, tokenError(in.Token, err)
 	}
-	return &body[TokenView]{NewTokenView(made)}, nil
+	return &body[TokenView]{newTokenView(made)}, nil
 }
 
 func (s *Server) revokeToken(ctx context.Context, in *struct {

@@ -1,4 +1,4 @@
-// Package executor executes attempts behind one interface: a command, an HTTP request or a Go function.
+// Package executor executes attempts behind one interface, whatever their kind of action.
 //
 // # Guarantees
 //

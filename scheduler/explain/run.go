@@ -49,20 +49,8 @@ func explainRun(f Facts, r *job.Run) Answer {
 	addApproval(f, r, add)
 	addCopies(f, r, add)
 	if r.Late {
-		policy := "unknown"
-		if f.Job != nil {
-			policy = string(f.Job.Spec.Missed)
-		}
-		by := ""
-		if late := lateBy(r); late >= time.Second && r.Attempt == 1 {
-			by = " by " + late.Round(time.Second).String()
-		}
-		is := "is"
-		if r.State.Terminal() {
-			is = "was"
-		}
 		a.Late, a.Behind = lateBecause(f, r)
-		add("It %s late%s: %s. The job's missed policy is %s.", is, by, a.Late, policy)
+		addLate(f, r, a.Late, add)
 		if r.State == job.Succeeded {
 			a.Verdict = verdictRanLate
 		}
@@ -73,6 +61,21 @@ func explainRun(f Facts, r *job.Run) Answer {
 		add("Attempt %d on worker %s with token %d: %s%s.", t.Number, t.Worker, t.Token, t.State, because(t.Reason))
 	}
 	return a
+}
+
+// addLate says that a run is late, by how much, and why.
+func addLate(f Facts, r *job.Run, why string, add func(format string, args ...any)) {
+	is, by, policy := "is", "", "unknown"
+	if r.State.Terminal() {
+		is = "was"
+	}
+	if late := lateBy(r); late >= time.Second && r.Attempt == 1 {
+		by = " by " + late.Round(time.Second).String()
+	}
+	if f.Job != nil {
+		policy = string(f.Job.Spec.Missed)
+	}
+	add("It %s late%s: %s. The job's missed policy is %s.", is, by, why, policy)
 }
 
 // lateBecause returns why a run is late, and the run that was in the way, if one was. The record of the run does not say it. The

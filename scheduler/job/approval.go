@@ -61,8 +61,8 @@ func (r *Run) AwaitsApproval() bool {
 // Asked reports whether the run waits for a person, or did so. Such a run occupies its job from then on.
 func (r *Run) Asked() bool { return r.Approval != nil && !r.Approval.Asked.IsZero() }
 
-// ApprovalPending is the first part of the reason of a run that waits for its approval.
-const ApprovalPending = "waits for approval"
+// approvalPending is the first part of the reason of a run that waits for its approval.
+const approvalPending = "waits for approval"
 
 // Ask makes a pending run wait for its approval, by the rule of its job.
 func (r Run) Ask(rule *Approve, now time.Time) Run {
@@ -71,7 +71,7 @@ func (r Run) Ask(rule *Approve, now time.Time) Run {
 		a.Until = now.Add(rule.Within.Std())
 	}
 	r.Approval, r.Due, r.Ahead = a, WhenApproved, false
-	r.Reason = ApprovalPending + byWhom(a.By)
+	r.Reason = approvalPending + byWhom(a.By)
 	if !a.Until.IsZero() {
 		r.Reason += " until " + a.Until.UTC().Format(time.RFC3339)
 	}

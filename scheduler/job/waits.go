@@ -47,7 +47,7 @@ var waits = []struct{ start, wait string }{
 	{"rate ", "rate"},
 	{"breaker ", "breaker"},
 	{"waits for its parents", "parent"},
-	{ApprovalPending, "approval"},
+	{approvalPending, "approval"},
 	{"waits for its copies", "copies"},
 }
 

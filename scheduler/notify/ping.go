@@ -6,8 +6,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// PingTarget is the name of the target of pings, in logs and metrics. No notifier can have it, because of its capital letter.
-const PingTarget = "Ping"
+// pingTarget is the name of the target of pings, in logs and metrics. No notifier can have it, because of its capital letter.
+const pingTarget = "Ping"
 
 // Signal is the content of a ping.
 type Signal struct {
@@ -43,6 +43,6 @@ func (p *page) ping(n *Notice) {
 		text += ": " + n.Run.Reason
 	}
 	n.add(Target{
-		Name: PingTarget, URL: to.URL, Ping: &Signal{Service: to.Service, State: state, Run: n.Run.Name(), Text: shorten(text)},
+		Name: pingTarget, URL: to.URL, Ping: &Signal{Service: to.Service, State: state, Run: n.Run.Name(), Text: shorten(text)},
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// AwaitWorker is how long a run that only one worker may execute waits for that worker while it is absent.
-const AwaitWorker = 5 * time.Minute
+// awaitWorker is how long a run that only one worker may execute waits for that worker while it is absent.
+const awaitWorker = 5 * time.Minute
 
 // spreads reports whether r becomes one copy on each worker once it may start. A run that has begun on one worker stays there.
 func spreads(spec *job.Spec, r *job.Run) bool {
@@ -115,7 +115,7 @@ func (p *Planner) endBound(j *jobState, r *liveRun, now time.Time) *job.Decision
 	if r.State != job.Pending || p.accepts(r.On, j.spec(r.Run)) {
 		return nil
 	}
-	until := job.Later(job.Later(p.leadSince, p.turned[r.On]), r.since).Add(AwaitWorker)
+	until := job.Later(job.Later(p.leadSince, p.turned[r.On]), r.since).Add(awaitWorker)
 	if now.Before(until) {
 		p.wakeAt(j, until)
 		return nil
@@ -145,7 +145,7 @@ func (p *Planner) noteTurn(w *workerState, was *job.Worker, now time.Time) {
 		return
 	}
 	for name, at := range p.turned {
-		if now.Sub(at) > AwaitWorker {
+		if now.Sub(at) > awaitWorker {
 			delete(p.turned, name)
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// AskedRetention is the shortest time for which any other submitted run is kept, even if Retention is shorter. A client that
+// askedRetention is the shortest time for which any other submitted run is kept, even if Retention is shorter. A client that
 // got no answer may repeat its request. While the record exists, the repetition creates no other run. The cursor does this for
 // the runs of slots.
-const AskedRetention = time.Minute
+const askedRetention = time.Minute
 
 // protections are the times for which runs are protected from removal.
-var protections = [...]time.Duration{job.KeyRetention, AskedRetention}
+var protections = [...]time.Duration{job.KeyRetention, askedRetention}
 
 // protection returns the shortest time for which r is kept after its end, even if Retention is shorter. It is one of
 // protections, or zero for the run of a slot. The cursor, or the position of a backfill, passed the slot with its creation.
@@ -22,7 +22,7 @@ func protection(r *job.Run) time.Duration {
 	case r.Key != "":
 		return job.KeyRetention
 	case r.Kind != job.KindScheduled && r.Kind != job.KindBackfill:
-		return AskedRetention
+		return askedRetention
 	}
 	return 0
 }

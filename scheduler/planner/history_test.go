@@ -176,7 +176,7 @@ func simpleBeyond(runs []*job.Run, keep Retention, spare int, now time.Time) (dr
 	slices.SortStableFunc(runs, func(a, b *job.Run) int { return a.Ended().Compare(b.Ended()) })
 	success, failed := 0, 0
 	for _, r := range slices.Backward(runs) {
-		if r.Key != "" && now.Sub(r.Ended()) < job.KeyRetention || r.Kind != job.KindScheduled && now.Sub(r.Ended()) < AskedRetention {
+		if r.Key != "" && now.Sub(r.Ended()) < job.KeyRetention || r.Kind != job.KindScheduled && now.Sub(r.Ended()) < askedRetention {
 			continue
 		}
 		var over bool

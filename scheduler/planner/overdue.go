@@ -6,11 +6,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// How often the request to stop a canceled run is repeated to its worker: first after StopEvery, then less often, but at
-// least every StopAtLeast.
+// A worker is asked again to stop a canceled run after a pause, which grows from stopPause to longestStopPause.
 const (
-	StopEvery   = 30 * time.Second
-	StopAtLeast = 5 * time.Minute
+	stopPause        = 30 * time.Second
+	longestStopPause = 5 * time.Minute
 )
 
 // stopOverdue decides about a run that should have ended, but still is at a present worker. First the worker is asked to stop
@@ -54,7 +53,7 @@ func (p *Planner) stopOverdueRun(j *jobState, r *liveRun, now time.Time) *job.De
 	if r.Cancel == nil {
 		return nil
 	}
-	pause := min(max(r.since.Sub(r.Cancel.At), StopEvery), StopAtLeast)
+	pause := min(max(r.since.Sub(r.Cancel.At), stopPause), longestStopPause)
 	if at := r.since.Add(pause); now.Before(at) {
 		p.wakeAt(j, at)
 		return nil

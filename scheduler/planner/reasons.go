@@ -43,7 +43,7 @@ func reasonNotThere(worker string) string {
 
 // reasonAbsent is the reason of a run that has waited too long for the only worker that may execute it.
 func reasonAbsent(worker string) string {
-	return fmt.Sprintf("worker %s was absent, or did not accept the run, for %v", worker, job.Duration(AwaitWorker))
+	return fmt.Sprintf("worker %s was absent, or did not accept the run, for %v", worker, job.Duration(awaitWorker))
 }
 
 // The reasons of a slot that is skipped after its schedule was changed.

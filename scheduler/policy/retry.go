@@ -9,10 +9,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// ExitTempFail is the exit code by which a command asks for a retry: EX_TEMPFAIL of sysexits.h.
-const ExitTempFail = 75
+// exitTempFail is the exit code by which a command asks for a retry: EX_TEMPFAIL of sysexits.h.
+const exitTempFail = 75
 
-// AskedRetries is the number of retries of a job without a retry policy, if its command exits with ExitTempFail or its request
+// AskedRetries is the number of retries of a job without a retry policy, if its command exits with exitTempFail or its request
 // fails.
 const AskedRetries = 3
 
@@ -71,7 +71,7 @@ func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
 //
 // A failed attempt is retried if its outcome allows it (o.Retry), and one that timed out always. If the job's retry policy names
 // codes, these decide instead about attempts that timed out or have a code. The job's retry policy limits
-// the number of retries. Without a policy nothing is retried, with two exceptions: a command that exits with ExitTempFail, and
+// the number of retries. Without a policy nothing is retried, with two exceptions: a command that exits with exitTempFail, and
 // a failed request that may be repeated. These get AskedRetries with the default delays. Lost attempts do not count. The delay
 // that a target asks for (o.After) is a lower bound under every policy.
 func (e *EndedAttempt) retryKnown(o job.Outcome) (job.Outcome, *Retry) {
@@ -121,7 +121,7 @@ func asksForRetry(spec *job.Spec, o job.Outcome) bool {
 	if spec.HTTP != nil {
 		return o.State == job.Failed && spec.Delivery != job.AtMostOnce
 	}
-	return spec.RunsProgram() && o.Exit != nil && *o.Exit == ExitTempFail
+	return spec.RunsProgram() && o.Exit != nil && *o.Exit == exitTempFail
 }
 
 // backoff returns the delay before the nth retry, without jitter. n counts from 1.

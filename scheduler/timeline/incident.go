@@ -36,9 +36,8 @@ const (
 // trouble is one interval of an incident. A zero until means that it lasts.
 type trouble struct{ from, until time.Time }
 
-// Incidents returns all incidents, oldest first, without their sentences.
-func Incidents(f Facts) (list []Incident) {
-	var all []trouble
+// troublesOf returns all troubles, oldest first.
+func troublesOf(f Facts) (all []trouble) {
 	for _, e := range f.Cluster {
 		switch {
 		case e.Kind == job.EventOutage:
@@ -66,7 +65,12 @@ func Incidents(f Facts) (list []Incident) {
 		}
 	}
 	slices.SortFunc(all, func(a, b trouble) int { return a.from.Compare(b.from) })
-	for _, t := range all {
+	return all
+}
+
+// Incidents returns all incidents, oldest first, without their sentences. Troubles that are close together are one incident.
+func Incidents(f Facts) (list []Incident) {
+	for _, t := range troublesOf(f) {
 		if n := len(list); n > 0 && (list[n-1].Until.IsZero() || t.from.Sub(list[n-1].Until) < apart) {
 			last := &list[n-1]
 			if t.until.IsZero() || last.Until.IsZero() {

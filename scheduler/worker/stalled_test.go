@@ -14,6 +14,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // stalled is a worker that runs in real time. In a bubble, a goroutine that waits in the kernel would stop the clock.
@@ -50,17 +51,7 @@ func (s *stalled) stopped() {
 	}
 }
 
-// await waits until ok returns true, for at most 20 s.
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	// The sleep is the interval of the polling. It is in real time: in a bubble, a goroutine that waits in the kernel would stop
-	// the clock.
-	for until := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("after 20 s the test still waits until %s", what)
-		}
-	}
-}
+var await = poll.Until
 
 // probePipe puts a pipe at the path of the probe file. Opening the pipe blocks until goOn opens the other end.
 func probePipe(t *testing.T, dir string) (goOn func()) {

@@ -75,23 +75,13 @@ func (g Graph) Resume(
 				continue
 			}
 		}
-		reached := false // through a step that runs again
-		for _, a := range g.parents[name] {
-			reached = reached || again[a.Job]
-		}
+		reached := slices.ContainsFunc(g.parents[name], func(a job.After) bool { return again[a.Job] })
 		if !reached || before != nil && (before.State == job.Succeeded || !before.State.Terminal() && !before.AwaitsParents()) {
 			continue
 		}
 		again[name] = true
-		step := *r
-		step.Job, step.Key, step.Payload, step.Spec, step.RetryOf, step.After = name, "", nil, nil, "", nil
-		step.Params, step.Defaulted = nil, nil
-		step.State, step.Reason, step.Due = job.Pending, job.ReasonParents, job.WhenParentsEnd
+		step := stepOf(r, before, name)
 		step.Generation = generation(name)
-		if before != nil {
-			step.RetryOf, step.Payload = before.Name(), before.Payload
-			step.Params, step.Defaulted = before.Params, before.Defaulted
-		}
 		for _, a := range g.parents[name] {
 			p := job.Parent{Job: a.Job, When: a.When}
 			if !again[a.Job] {
@@ -102,6 +92,20 @@ func (g Graph) Resume(
 		steps = append(steps, step)
 	}
 	return steps
+}
+
+// stepOf returns the record of a step that runs together with r, and repeats the run before; nil: the step had no run. The caller
+// sets its parents and its generation.
+func stepOf(r, before *job.Run, name string) job.Run {
+	step := *r
+	step.Job, step.Key, step.Payload, step.Spec, step.RetryOf, step.After = name, "", nil, nil, "", nil
+	step.Params, step.Defaulted = nil, nil
+	step.State, step.Reason, step.Due = job.Pending, job.ReasonParents, job.WhenParentsEnd
+	if before != nil {
+		step.RetryOf, step.Payload = before.Name(), before.Payload
+		step.Params, step.Defaulted = before.Params, before.Defaulted
+	}
+	return step
 }
 
 // maxLineage bounds how many earlier runs lineage follows: a store may contain a cycle of them.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -30,16 +31,21 @@ type pkg struct {
 
 func (p pkg) path() string { return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/") }
 
+// goList describes all packages of the module in JSON. It takes seconds on a busy machine, so it runs once for all tests.
+var goList = sync.OnceValues(func() ([]byte, error) {
+	cmd := exec.Command("go", "list", "-pgo=off", "-e", "-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")
+	cmd.Dir = root
+	return cmd.Output()
+})
+
 // packages lists the packages of the module, except those that only have tests.
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-pgo=off", "-e", "-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")
-	cmd.Dir = root
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	out, err := goList()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+	} else if err != nil {
+		t.Fatal(err)
 	}
 	var list []pkg
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {

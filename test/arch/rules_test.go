@@ -124,6 +124,7 @@ var libraryRules = map[string]rule{
 	"test/network/member": {own: []string{"store/embedded"}, external: []string{"github.com/hashicorp/go-hclog"}},
 	"test/page":           {},
 	"test/terminal":       {},
+	"test/poll":           {},
 	"test/ports":          {},
 	"test/provider":       {external: []string{"github.com/go-jose/go-jose/v4"}},
 	"test/proxy":          {external: []string{"google.golang.org/grpc/..."}},

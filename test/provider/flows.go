@@ -22,9 +22,6 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	case client != Client && client != Public, q.Get("response_type") != "code", !strings.Contains(q.Get("scope"), "openid"):
 		http.Error(w, "wrong request", http.StatusBadRequest)
 		return
-	case p.redirect != "" && redirect != p.redirect:
-		http.Error(w, "the address is not registered", http.StatusBadRequest)
-		return
 	case q.Get("code_challenge_method") != "S256":
 		http.Error(w, "PKCE is needed", http.StatusBadRequest)
 		return

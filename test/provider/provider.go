@@ -37,18 +37,17 @@ type Provider struct {
 	t      testing.TB
 	server *httptest.Server
 
-	mu       sync.Mutex
-	keys     []jose.JSONWebKey // the last one signs
-	user     Claims            // who signs in next
-	life     time.Duration     // of tokens
-	down     bool
-	asked    map[string]int // requests by path
-	codes    map[string]grant
-	devices  map[string]*device // by device code
-	refresh  map[string]Claims  // by refresh token
-	redirect string             // the only place to which the code flow leads, without its query; empty: any
-	nonce    string             // replaces the nonce of the next ID token; empty: the right one
-	byPost   bool               // clients prove themselves by client_secret_post alone
+	mu      sync.Mutex
+	keys    []jose.JSONWebKey // the last one signs
+	user    Claims            // who signs in next
+	life    time.Duration     // of tokens
+	down    bool
+	asked   map[string]int // requests by path
+	codes   map[string]grant
+	devices map[string]*device // by device code
+	refresh map[string]Claims  // by refresh token
+	nonce   string             // replaces the nonce of the next ID token; empty: the right one
+	byPost  bool               // clients prove themselves by client_secret_post alone
 }
 
 // grant is an authorization code that nobody has used.
@@ -118,9 +117,6 @@ func (p *Provider) Live(life time.Duration) { p.set(func() { p.life = life }) }
 
 // Down makes the provider break every connection, until it is called with false.
 func (p *Provider) Down(down bool) { p.set(func() { p.down = down }) }
-
-// LeadTo allows the code flow to lead only to one address.
-func (p *Provider) LeadTo(redirect string) { p.set(func() { p.redirect = redirect }) }
 
 // ConfuseNonce gives later ID tokens of the code flow a wrong nonce.
 func (p *Provider) ConfuseNonce(nonce string) { p.set(func() { p.nonce = nonce }) }

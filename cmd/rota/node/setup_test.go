@@ -19,6 +19,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/store/embedded"
 	"github.com/rota-scheduler/rota/test/leaks"
+	"github.com/rota-scheduler/rota/test/poll"
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
@@ -205,16 +206,7 @@ var version = api.VersionView{Version: "v0-test", Go: "go"}
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-// eventually polls until ok returns true.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	// The sleep is the interval of the poll.
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("still not: %s", what)
-		}
-	}
-}
+var eventually = poll.Until
 
 // write replaces a file in one step, as editors do.
 func write(t testing.TB, path, text string) {

@@ -186,19 +186,14 @@ func mayTryNext(q call, err error) bool {
 	return errors.Is(err, api.ErrUnavailable) && (q.method == http.MethodGet || q.repeatable)
 }
 
-func (c *Client) send(ctx context.Context, server string, q call, body []byte, token string) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	timeout := cmp.Or(q.timeout, c.cfg.Timeout)
-	timer := time.AfterFunc(timeout, func() { cancel(late(timeout)) })
-	to, base := c.at(server)
+// request returns the request of a call to the server at base.
+func (c *Client) request(ctx context.Context, base string, q call, body []byte, token string) (*http.Request, error) {
 	target := base + q.path
 	if len(q.query) > 0 {
 		target += "?" + q.query.Encode()
 	}
 	req, err := http.NewRequestWithContext(ctx, q.method, target, bytes.NewReader(body))
 	if err != nil {
-		timer.Stop()
-		cancel(err)
 		return nil, fmt.Errorf("make request %s %s: %w", q.method, target, err)
 	}
 	if body != nil {
@@ -219,12 +214,23 @@ func (c *Client) send(ctx context.Context, server string, q call, body []byte, t
 	if c.cfg.Learn != nil {
 		req.Header.Set(api.ReplicasHeader, "?")
 	}
+	return req, nil
+}
+
+func (c *Client) send(ctx context.Context, server string, q call, body []byte, token string) (*http.Response, error) {
+	to, base := c.at(server)
+	ctx, cancel := context.WithCancelCause(ctx)
+	req, err := c.request(ctx, base, q, body, token)
+	if err != nil {
+		cancel(err)
+		return nil, err
+	}
+	timeout := cmp.Or(q.timeout, c.cfg.Timeout)
+	timer := time.AfterFunc(timeout, func() { cancel(late(timeout)) })
 	res, err := to.Do(req)
 	if err != nil {
 		timer.Stop()
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
+		err = causeOf(ctx, err)
 		cancel(err)
 		return nil, &noAnswer{Server: server, Change: q.method != http.MethodGet, Err: err}
 	}
@@ -240,16 +246,22 @@ func (c *Client) send(ctx context.Context, server string, q call, body []byte, t
 	defer res.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil { // an incomplete answer counts as no answer
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, &noAnswer{Server: server, Change: q.method != http.MethodGet, Err: fmt.Errorf("read answer: %w", err)}
+		err = fmt.Errorf("read answer: %w", causeOf(ctx, err))
+		return nil, &noAnswer{Server: server, Change: q.method != http.MethodGet, Err: err}
 	}
 	if res.StatusCode >= 300 {
 		return nil, readProblem(server, res, answer)
 	}
 	res.Body = io.NopCloser(bytes.NewReader(answer))
 	return res, nil
+}
+
+// causeOf returns why ctx has ended, and err if it has not.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // released is a response body. When it is closed, it releases the context and the timer of its request.

@@ -14,11 +14,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // TestMain lets the test binary act as a process that allocates memory, and as a process that is killed.
@@ -114,16 +114,7 @@ func eat() *exec.Cmd {
 	return cmd
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within ten seconds: %s", what)
-		}
-		// The test polls: the kernel sends no event when ok becomes true.
-		time.Sleep(5 * time.Millisecond)
-	}
-}
+var eventually = poll.Until
 
 // within returns the existing cgroups of that name.
 func within(t *testing.T, name string) (dirs []string) {

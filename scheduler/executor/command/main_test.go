@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // TestMain lets the test binary act as a worker that is killed.
@@ -105,16 +105,7 @@ func every(a, b io.Writer, n int) io.Writer {
 	})
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within ten seconds: %s", what)
-		}
-		// The test polls: the kernel sends no event when ok becomes true.
-		time.Sleep(5 * time.Millisecond)
-	}
-}
+var eventually = poll.Until
 
 // endAfter executes spec. When the program has printed "began" and has n processes, endAfter ends it with cause. It returns the
 // outcome and the output.

@@ -47,6 +47,7 @@ func TestTheResponseIsTheHeartbeat(t *testing.T) {
 		{"no response", 0, true, job.Outcome{State: job.TimedOut, Reason: "no heartbeat for 1.2s", Retry: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			req := request(job.HTTP{URL: drip(t, tt.lines, tt.long)}, io.Discard)
 			ctx, beat, stop := executor.WithHeartbeat(t.Context(), 1200*time.Millisecond)
 			defer stop()

@@ -77,6 +77,7 @@ func TestASweepThatStallsIsFollowedByAnother(t *testing.T) {
 // A file server that hangs occupies a bounded number of threads. A file that it opens late is closed. A FIFO stands for it: its open
 // waits for a writer.
 func TestAFileServerThatHangsOccupiesFewThreads(t *testing.T) {
+	t.Parallel()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would close the files
 	dir := t.TempDir()
 	put(t, dir, "a/x", "text")

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // uploads runs an uploader, and returns it with its directories, its latest report, and a function that ends it.
@@ -51,17 +53,7 @@ func put(t *testing.T, dir, run string, text string) {
 	}
 }
 
-func await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	for !is() {
-		select {
-		case <-deadline:
-			t.Fatalf("not within 20s: %s", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
+var await = poll.Until
 
 func stored(t *testing.T, store Store, run string) string {
 	t.Helper()

@@ -110,6 +110,7 @@ func TestFullDiskDoesNotFailTheAttempt(t *testing.T) {
 // TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt puts a pipe without a reader at the path of the file. Opening the pipe
 // blocks.
 func TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	w := output.New(dir, run, 1, 200, 0)
 	file := filepath.Join(dir, "backup", "2026-11-21T02%3A30%3A00Z.1.out")

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // TestMain lets the test binary act as the nanny, and as a worker with a nanny. The tests kill that worker.
@@ -70,17 +70,7 @@ func marked(t *testing.T, mark string) (pids []int) {
 	return pids
 }
 
-// eventually waits until ok returns true.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within ten seconds: %s", what)
-		}
-		// The test polls: the kernel sends no event when ok becomes true.
-		time.Sleep(5 * time.Millisecond)
-	}
-}
+var eventually = poll.Until
 
 // spawn starts a shell text with a mark, and reaps it when the test ends.
 func spawn(t *testing.T, mark, text string) *exec.Cmd {

@@ -23,19 +23,10 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/authn"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
-// eventually polls until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("still not: %s", what)
-		}
-	}
-}
+var eventually = poll.Until
 
 func secret(t testing.TB) auth.Secret {
 	t.Helper()

@@ -80,22 +80,22 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 			return api.RunView{}, false, err
 		}
 	}
-	made, created, err := makeRun(ctx, b.admitting(does), r, behind...)
+	return b.submit(ctx, does, r, behind, "workflow")
+}
+
+// submit creates r, which does what the spec says, and the steps behind it. It refuses the request if an earlier one with the same
+// key has created r without the steps, which would never run. field asks for the steps.
+func (b *Backend) submit(ctx context.Context, does *job.Spec, r job.Run, steps []job.Run, field string) (api.RunView, bool, error) {
+	made, created, err := makeRun(ctx, b.admitting(does), r, steps...)
 	if err != nil {
 		return api.RunView{}, false, err
 	}
 	b.shown(ctx, made.Rev)
-	return b.answer(&made, created, behind, "workflow")
-}
-
-// answer returns the answer to a request for r and the steps behind it. It refuses the request if an earlier one with the same key
-// has created r without the steps, which would never run. field asks for the steps.
-func (b *Backend) answer(r *job.Run, created bool, behind []job.Run, field string) (api.RunView, bool, error) {
-	if !created && len(behind) > 0 && b.stepless(r, behind) {
+	if !created && len(steps) > 0 && b.stepless(&made, steps) {
 		return api.RunView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: field, Message: fmt.Sprintf(
-			"key %q was used for run %s without the steps behind it: use a new key to run them", r.Key, r.Name())}}}
+			"key %q was used for run %s without the steps behind it: use a new key to run them", made.Key, made.Name())}}}
 	}
-	return api.NewRunView(*r), created, nil
+	return api.NewRunView(made), created, nil
 }
 
 // stepsKept is for how long after its end the steps behind a run certainly have their records. History keeps them for a minute.
@@ -285,10 +285,5 @@ func (b *Backend) retry(ctx context.Context, jobName, id, key, by string, resume
 			return api.RunView{}, false, err
 		}
 	}
-	made, created, err := makeRun(ctx, b.admitting(does), r, behind...)
-	if err != nil {
-		return api.RunView{}, false, err
-	}
-	b.shown(ctx, made.Rev)
-	return b.answer(&made, created, behind, "resume")
+	return b.submit(ctx, does, r, behind, "resume")
 }

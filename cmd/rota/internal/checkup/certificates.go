@@ -20,10 +20,10 @@ import (
 
 const handshakeTimeout = 1500 * time.Millisecond
 
-// ServesTLS returns the certificate that the server at addr, host:port, shows; false if it does not use TLS or does not answer.
+// servesTLS returns the certificate that the server at addr, host:port, shows; false if it does not use TLS or does not answer.
 // own is what this process shows, because servers log clients that show nothing. The certificate is only looked at: nobody is
 // trusted because of it.
-func ServesTLS(ctx context.Context, addr string, own []tls.Certificate) (*x509.Certificate, bool) {
+func servesTLS(ctx context.Context, addr string, own []tls.Certificate) (*x509.Certificate, bool) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	var shown *x509.Certificate
@@ -41,14 +41,14 @@ func ServesTLS(ctx context.Context, addr string, own []tls.Certificate) (*x509.C
 	return shown, shown != nil
 }
 
-// Served returns the certificates that the servers at the URLs show. own is as in ServesTLS.
+// Served returns the certificates that the servers at the URLs show. own is as in servesTLS.
 func Served(ctx context.Context, urls []string, own []tls.Certificate) (list []doctor.Served) {
 	for _, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "https" {
 			continue
 		}
-		if cert, ok := ServesTLS(ctx, hostPort(u), own); ok {
+		if cert, ok := servesTLS(ctx, hostPort(u), own); ok {
 			list = append(list, doctor.Served{Where: text, Cert: cert})
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // Source says where the facts about a cluster are.
 type Source struct {
 	Etcd     config.Etcd       // its endpoints are the members that are asked
-	Own      []tls.Certificate // as in ServesTLS
+	Own      []tls.Certificate // as in servesTLS
 	Settings *config.Settings  // of this machine; nil: the machine is not examined
 	// Records reads the records of the store into f. Its error becomes a fact.
 	Records func(ctx context.Context, f *doctor.Facts) error
@@ -62,7 +62,7 @@ func askReplicas(ctx context.Context, s Source, f *doctor.Facts) {
 	for i, r := range f.Replicas {
 		all.Go(func() {
 			at := "http://" + r.Addr
-			if _, secure := ServesTLS(ctx, r.Addr, s.Own); secure {
+			if _, secure := servesTLS(ctx, r.Addr, s.Own); secure {
 				at = "https://" + r.Addr
 			}
 			urls[len(s.Etcd.Endpoints)+i] = at

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rota-scheduler/rota/store/embedded"
 	"github.com/rota-scheduler/rota/test/leaks"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }
@@ -31,13 +32,4 @@ func etcd(t testing.TB) string {
 	return s.Endpoint()
 }
 
-// eventually polls until ok returns true.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	// The sleep is the interval of the poll.
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("still not: %s", what)
-		}
-	}
-}
+var eventually = poll.Until

@@ -8,15 +8,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/rota-scheduler/rota/scheduler"
-	"github.com/rota-scheduler/rota/scheduler/api"
-	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/worker"
-	"github.com/rota-scheduler/rota/store"
 )
 
 // Metrics counts the events in a process. The worker, the scheduler and the notifiers call its methods as their observer.
@@ -54,43 +52,21 @@ var (
 	_ send.Observer      = (*Metrics)(nil)
 )
 
-// Sources holds the functions that the gauges call whenever a client requests the metrics.
-type Sources struct {
-	// Trace returns the id of a run's trace, for the exemplars of the lag; "" if the trace is left out. nil: there are no traces.
-	Trace    func(*job.Run) string
-	Version  api.VersionView
-	Now      func() time.Time
-	Store    func() store.Counts     // the zero Counts until there is a store
-	Status   func() scheduler.Status // the zero Status without a scheduler
-	Space    func() (size, quota int64, full bool)
-	Ready    func() bool // reports whether all checks of /readyz pass
-	Restored func() bool // reports whether the process waits for the acceptance of a restored store
-	// Known reports whether a job of this name exists. Rows of a deleted job are dropped, so that old names do not accumulate. nil
-	// keeps all rows, for a process without a mirror of the jobs.
-	Known    func(name string) bool
-	AuthFile func() bool         // reports whether the auth.file on the disk is wrong
-	OpenID   func() bool         // reports whether the OpenID provider cannot be used
-	Tokens   func() []auth.Token // of the store
-	// Jobs returns the results of the jobs that have metrics of their own, and how many jobs have none. ok is false until there is a
-	// mirror. nil: no job has any.
-	Jobs func() (list []store.JobResult, left int, ok bool)
-	// Runs counts the runs in the store. ok is false until there is a mirror. nil: the process has none.
-	Runs func(now time.Time) (c store.RunCounts, ok bool)
-}
-
 // New returns the metrics of a process.
 func New(from Sources) *Metrics {
+	registry := prometheus.NewRegistry()
+	to := promauto.With(registry) // its constructors register what they make
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		return to.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+		return to.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	m := &Metrics{
 		trace:    from.Trace,
 		isReady:  from.Ready,
 		ready:    gauge("rota_ready", "1 while this process is ready, as /readyz says."),
-		registry: prometheus.NewRegistry(),
+		registry: registry,
 		terms:    counter("rota_terms_total", "Terms that this replica has led."),
 		claims:   counter("rota_attempts_claimed_total", "Attempts that began here."),
 		givenUp: counter("rota_attempts_given_up_total",
@@ -104,128 +80,43 @@ func New(from Sources) *Metrics {
 		uploading: gauge("rota_output_waiting", "Outputs of attempts that wait for their upload to output.store."),
 		uploadErr: gauge("rota_output_store_failing", "1 while output cannot be uploaded to output.store."),
 		unsent:    gauge("rota_outcomes_unsent", "Outcomes in the journal that the store has not acknowledged."),
-		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+		decisions: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_decisions_total", Help: "Decisions of the leader, by result."}, []string{"result"}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+		refused: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_submissions_refused_total", Help: "Submissions and definitions refused here, by the bound that is reached.",
 		}, []string{"bound"}),
-		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{
+		rejected: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_requests_refused_total", Help: "Requests that this process refused to their caller, by reason.",
 		}, []string{"reason"}),
-		delivered: prometheus.NewCounterVec(prometheus.CounterOpts{
+		delivered: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_hook_deliveries_total", Help: "Requests to hooks that this replica answered, by result.",
 		}, []string{"result"}),
+		pressure: newPressure(to),
 		attempts: attemptCounts{newRowCounts(from.Known)},
-		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
+		notified: to.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_notifications_total", Help: "Notifications of this leader, by notifier and outcome.",
 		}, []string{"notifier", "outcome"}),
-		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
+		lag: to.NewHistogram(prometheus.HistogramOpts{
 			Name: "rota_schedule_lag_seconds", Help: "From when a run was due to when its attempt began here.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}}),
-		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+		duration: to.NewHistogram(prometheus.HistogramOpts{
 			Name: "rota_attempt_duration_seconds", Help: "How long attempts took.",
 			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
 	}
-	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
-		m.ready, m.decisions, m.refused, m.rejected, m.delivered, m.uploading, m.uploadErr,
-		m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.pressure = newPressure(m.registry)
+	registry.MustRegister(m.attempts, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(gauges(from)...)
 	if from.Jobs != nil {
 		m.skipped = newRowCounts(from.Known)
-		m.registry.MustRegister(jobs{from.Jobs, m.skipped})
+		registry.MustRegister(jobs{from.Jobs, m.skipped})
 	}
-	m.registry.MustRegister(gauges(from)...)
 	return m
-}
-
-// gauges returns the metrics whose values come from their sources.
-func gauges(from Sources) []prometheus.Collector {
-	counter := func(name, help string, f func(store.Counts) int64) prometheus.Collector {
-		value := func() float64 { return float64(f(from.Store())) }
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value)
-	}
-	gauge := func(name, help string, f func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
-	}
-	flag := func(name, help string, on func() bool) prometheus.Collector {
-		return gauge(name, help, func() float64 {
-			if on() {
-				return 1
-			}
-			return 0
-		})
-	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "rota_build_info", Help: "Always 1; the labels say what runs.",
-		ConstLabels: prometheus.Labels{"version": from.Version.Version, "goversion": from.Version.Go},
-	})
-	build.Set(1)
-	return []prometheus.Collector{
-		build,
-		flag("rota_leader", "1 while this replica dispatches.", func() bool { return from.Status().Term != 0 }),
-		gauge("rota_term", "The term that this replica leads, 0 if it does not: a store revision.",
-			func() float64 { return float64(from.Status().Term) }),
-		gauge("rota_dispatch_behind_seconds", "How long the oldest thing that the leader has to decide has been waiting.",
-			func() float64 {
-				return from.Status().Behind(from.Now()).Seconds()
-			}),
-		gauge("rota_worker_capacity", "Attempts that all workers together may execute at a time; 0 if this process does not lead.",
-			func() float64 {
-				return float64(from.Status().Load.Capacity)
-			}),
-		gauge("rota_runs_held", "Runs that are with workers and whose time has come; 0 if this process does not lead.", func() float64 {
-			return float64(from.Status().Load.Held)
-		}),
-		runs{from.Runs, from.Now},
-		gauge("rota_runs_unmatched", "Due runs that no present worker accepts; 0 if this process does not lead.", func() float64 {
-			return float64(from.Status().Load.Unmatched)
-		}),
-		gauge("rota_runs_waiting", "Due runs that wait for room at a worker that accepts them; 0 if this process does not lead.",
-			func() float64 {
-				return float64(from.Status().Load.Waiting)
-			}),
-		breakers{from.Status},
-		tokens{from.Tokens, from.Now},
-		flag("rota_auth_file_wrong", "1 while auth.file has mistakes, so that an earlier version of it is in force.", from.AuthFile),
-		flag("rota_oidc_unavailable", "1 while the OpenID provider does not answer, so that nobody can sign in by it.", from.OpenID),
-		gauge("rota_store_size_bytes", "The size of etcd's largest member, 0 if it is not known.", func() float64 {
-			size, _, _ := from.Space()
-			return float64(size)
-		}),
-		gauge("rota_store_quota_bytes", "The quota of etcd's members.", func() float64 {
-			_, quota, _ := from.Space()
-			return float64(quota)
-		}),
-		flag("rota_store_full", "1 while etcd is out of space and takes nothing new.", func() bool {
-			_, _, full := from.Space()
-			return full
-		}),
-		flag("rota_store_restored", "1 while this process waits for a restored store to be accepted.", from.Restored),
-		counter("rota_store_transactions_total", "Requests sent to etcd for writing, repeats included.",
-			func(c store.Counts) int64 { return c.Transactions }),
-		counter("rota_store_writes_total", "Changes that took effect.", func(c store.Counts) int64 { return c.Writes }),
-		counter("rota_store_puts_total", "Keys that those changes put or deleted.", func(c store.Counts) int64 { return c.Puts }),
-		counter("rota_store_written_bytes_total", "Bytes of those keys and their values.",
-			func(c store.Counts) int64 { return c.Bytes }),
-		counter("rota_store_conflicts_total", "Changes refused since a record had changed.",
-			func(c store.Counts) int64 { return c.Conflicts }),
-		counter("rota_store_fenced_writes_total", "Changes refused since the term was over.",
-			func(c store.Counts) int64 { return c.Fenced }),
-		counter("rota_store_relists_total", "Times that a watch was replaced by a new one.",
-			func(c store.Counts) int64 { return c.Relists }),
-	}
 }
 
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
 	all := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: m.trace != nil}) // exemplars need OpenMetrics
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ready := 0.0
-		if m.isReady() { // it may take a second, and the other metrics are to be of one moment
-			ready = 1
-		}
-		m.ready.Set(ready)
+		m.ready.Set(oneIf(m.isReady())) // it may take a second, and the other metrics are to be of one moment
 		all.ServeHTTP(w, r)
 	})
 }
@@ -298,3 +189,18 @@ func (m *Metrics) Fenced(*job.Run, *job.Outcome) { m.fenced.Inc() }
 
 // SessionEnded counts a lost session of the worker.
 func (m *Metrics) SessionEnded() { m.sessions.Inc() }
+
+// Notified counts n notices to a notifier with the same outcome. The series of its failures begin at 0, because Prometheus computes
+// no increase for a series that begins at 1.
+func (m *Metrics) Notified(notifier, outcome string, n int) {
+	for _, failure := range []string{send.Repeated, send.Failed} {
+		m.notified.WithLabelValues(notifier, failure)
+	}
+	m.notified.WithLabelValues(notifier, outcome).Add(float64(n))
+}
+
+// Uploads sets how many outputs wait for their upload, and whether uploads fail.
+func (m *Metrics) Uploads(waiting int, failing bool) {
+	m.uploading.Set(float64(waiting))
+	m.uploadErr.Set(oneIf(failing))
+}

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/rota-scheduler/rota/scheduler/worker"
 )
@@ -12,25 +13,20 @@ type pressure struct {
 	tooHigh prometheus.Gauge
 }
 
-func newPressure(registry *prometheus.Registry) pressure {
-	p := pressure{
-		ratio: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+func newPressure(to promauto.Factory) pressure {
+	return pressure{
+		ratio: to.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "rota_worker_pressure_ratio", Help: "Share of the time in which work on this machine waited for memory or a CPU.",
 		}, []string{"resource"}),
-		tooHigh: prometheus.NewGauge(prometheus.GaugeOpts{
+		tooHigh: to.NewGauge(prometheus.GaugeOpts{
 			Name: "rota_worker_pressure_high", Help: "1 while the worker takes no runs because of the pressure.",
 		}),
 	}
-	registry.MustRegister(p.ratio, p.tooHigh)
-	return p
 }
 
 // Pressure sets the pressure of this machine, and whether the worker takes no runs because of it.
 func (m *Metrics) Pressure(p worker.Pressure, tooHigh bool) {
 	m.pressure.ratio.WithLabelValues("memory").Set(p.Memory / 100)
 	m.pressure.ratio.WithLabelValues("cpu").Set(p.CPU / 100)
-	m.pressure.tooHigh.Set(0)
-	if tooHigh {
-		m.pressure.tooHigh.Set(1)
-	}
+	m.pressure.tooHigh.Set(oneIf(tooHigh))
 }
