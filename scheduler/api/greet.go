@@ -46,8 +46,8 @@ type greeted struct {
 
 var errGreetings = errors.New("too many connections begin at the same time")
 
-// config returns the configuration for a server on such a listener. Its handshakes compute between the first message of the client and
-// the answer to it.
+// config returns the configuration for a server on such a listener. Its handshakes compute between the first message of the client
+// and the answer to it.
 func (g *greeter) config(cfg *tls.Config) *tls.Config {
 	next := cfg.GetConfigForClient
 	cfg = cfg.Clone()
