@@ -43,8 +43,8 @@ func (readBody) Close() error { return nil }
 
 // singleFields refuses a query that cannot be read, and a body in which an object has a field twice. Package json would take the
 // last one without a word. The editor of definitions reports this itself. singleFields also refuses a body that is not UTF-8.
-// Package json would replace bytes of it, and two keys could become one. Deliveries of hooks may have any form. The type of the body
-// counts without regard to case.
+// Package json would replace bytes of it, and two keys could become one. Deliveries of hooks may have any form. The type of the
+// body counts without regard to case.
 func (s *Server) singleFields(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := url.QueryUnescape(r.URL.RawQuery); err != nil { // otherwise a filter would not count
