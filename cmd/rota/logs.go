@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,30 +100,62 @@ type outputError struct{ err error }
 func (e *outputError) Error() string { return fmt.Sprintf("write output: %v", e.err) }
 func (e *outputError) Unwrap() error { return e.err }
 
-// copyLogs writes an attempt's output. It resumes a broken stream at the same byte.
+// copyLogs writes an attempt's output. It resumes a broken stream at the same byte. A proxy that gives up can end a stream as if it
+// were complete. So with follow, the end counts only if the attempt had ended before.
 func copyLogs(ctx context.Context, cl *client.Client, run string, attempt int, follow bool, to io.Writer) error {
 	const tries = 10
 	open := func() (io.ReadCloser, error) { return cl.Logs(ctx, run, attempt, follow) }
 	l := logCopy{run: run, open: open, to: to}
+	ended := !follow // the attempt had ended when the stream was opened
 	for failures := 0; ; {
-		before := l.written
+		before, streams := l.written, l.streams
 		err := l.copy()
 		var broken *outputError
 		switch {
-		case err == nil, ctx.Err() != nil, errors.As(err, &broken):
-			return err
-		case !l.opened: // there is no output
+		case err == nil && ended, ctx.Err() != nil, errors.As(err, &broken), l.streams == 0: // 0: there is no output
 			return err
 		case l.written > before:
 			failures = 0
 		}
 		if failures++; failures > tries {
-			return err
+			return cmp.Or(err, fmt.Errorf("the output of run %s ends although the attempt goes on", run))
 		}
-		if err := sleep(ctx, time.Second); err != nil {
-			return err
+		if ended {
+			if err := sleep(ctx, time.Second); err != nil {
+				return err
+			}
+			continue
 		}
+		over, looks, asked := attemptEnded(ctx, cl, run, attempt)
+		switch {
+		case asked != nil && !passes(asked):
+			return asked
+		case over && looks == 0 && err == nil:
+			return nil
+		case asked == nil && !over && l.streams > streams:
+			failures = 0 // an attempt may be silent for long
+		}
+		ended = over
 	}
+}
+
+// attemptEnded reports whether an attempt has ended, or ends within a second, and how many looks before showed it running. The
+// record of an attempt follows the end of its output.
+func attemptEnded(ctx context.Context, cl *client.Client, run string, attempt int) (ended bool, looks int, err error) {
+	for pause := 20 * time.Millisecond; pause < time.Second; pause *= 2 {
+		v, err := cl.Run(ctx, run)
+		switch {
+		case err == nil && (v.State != job.Running || v.Attempt != attempt):
+			return true, looks, nil
+		case err != nil && !passes(err):
+			return false, looks, err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return false, looks, err
+		}
+		looks++
+	}
+	return false, looks, nil
 }
 
 // logCopy copies an output. If a stream breaks, it opens another one.
@@ -130,7 +163,7 @@ type logCopy struct {
 	run     string
 	open    func() (io.ReadCloser, error) // opens a stream that begins at the first byte of the output
 	to      io.Writer
-	opened  bool  // a stream was open at least once
+	streams int   // that were opened
 	written int64 // bytes
 }
 
@@ -140,7 +173,7 @@ func (l *logCopy) copy() error {
 	if err != nil {
 		return err
 	}
-	l.opened = true
+	l.streams++
 	defer stream.Close()
 	if _, err := io.CopyN(io.Discard, stream, l.written); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read output of run %s: %w", l.run, err)

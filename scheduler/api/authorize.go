@@ -17,7 +17,7 @@ import (
 type Authenticator interface {
 	// Authenticate returns the caller of a request. A request without a token or certificate has the anonymous caller. If the
 	// token or certificate is invalid, it returns an error, which may be logged and must not be sent to the client. The error is
-	// ErrUnavailable or auth.ErrStale if a session cannot be checked at present.
+	// ErrUnavailable, auth.ErrStale or auth.ErrProvider if the proof cannot be checked at present.
 	Authenticate(r *http.Request) (auth.Caller, error)
 }
 
@@ -31,7 +31,7 @@ func proven(ctx context.Context) auth.Caller {
 
 type uncheckedKey struct{}
 
-// unchecked reports whether the caller of a request is anonymous only because its session cannot be checked at present.
+// unchecked reports whether the caller of a request is anonymous only because its proof cannot be checked at present.
 func unchecked(ctx context.Context) bool {
 	is, _ := ctx.Value(uncheckedKey{}).(bool)
 	return is
@@ -67,10 +67,10 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 					w.Header().Set("Connection", "close") // the next connection may have a renewed certificate
 				}
 				c = auth.Caller{} // anonymous
-				unchecked = errors.Is(err, ErrUnavailable) || errors.Is(err, auth.ErrStale)
+				unchecked = errors.Is(err, ErrUnavailable) || errors.Is(err, auth.ErrStale) || errors.Is(err, auth.ErrProvider)
 			}
 			if c.Anonymous() && s.needsProof(r) {
-				s.refuseStranger(w, r)
+				s.refuseStranger(w, r, unchecked)
 				return
 			}
 		}

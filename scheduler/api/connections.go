@@ -11,6 +11,10 @@ import (
 // maxConnections is the largest number of connections of one process. If the process has few descriptors, the limit is lower.
 const maxConnections = 4096
 
+// maxConcurrent is how many requests one connection of HTTP/2 may have at the same time. A client that resets its requests makes
+// the process keep five times as many.
+const maxConcurrent = 100
+
 // connections limits the number of connections. If there are too many, it closes the one that has been idle for longest. If none
 // is idle, it closes the new one. So clients cannot use up the descriptors that the worker and the store need, and probes still
 // get an answer.

@@ -90,7 +90,11 @@ func (s *Server) sameSite(next http.Handler) http.Handler {
 		if err := crossOrigin.Check(r); err != nil {
 			s.refused(RefusedOrigin)
 			site := cmp.Or(r.Header.Get("Origin"), "another site")
-			writeProblem(w, http.StatusForbidden, fmt.Sprintf("a page of %s may not change anything here", site))
+			detail := fmt.Sprintf("a page of %s may not change anything here", site)
+			if r.Header.Get("Sec-Fetch-Site") == "" { // the browser did not say it: the name of this server differs from that of its page
+				detail += fmt.Sprintf(", at %q: a proxy must send the Host of the browser, with the port", r.Host)
+			}
+			writeProblem(w, http.StatusForbidden, detail)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -22,7 +22,8 @@ func (s *Server) knownHost(next http.Handler) http.Handler {
 			s.slowDown(r)
 			s.leaveBody(w, r)
 			writeProblem(w, http.StatusMisdirectedRequest, fmt.Sprintf(
-				"this process does not answer under the name %q: use its address, or add the name to http.hosts", host))
+				"this process does not answer under the name %q: use its address, or add the name to http.hosts. "+
+					"A proxy must send the Host of its client", host))
 			return
 		}
 		next.ServeHTTP(w, r)

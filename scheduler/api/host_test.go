@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -23,5 +24,21 @@ func TestRequestsUnderAForeignNameAreRefused(t *testing.T) {
 		if a := ask(t, srv, "POST", "/v1/jobs/backup/pause", "", "Host", host); a.status != want {
 			t.Errorf("POST under %s: got %d, want %d", host, a.status, want)
 		}
+	}
+}
+
+// A proxy that names itself to this process instead of the name that the browser uses gets an answer that says what to set.
+func TestARefusalBehindAProxySaysWhatToSet(t *testing.T) {
+	srv := serve(t, newFake().backend())
+	if a := ask(t, srv, "GET", "/v1/jobs", "", "Host", "upstream"); a.status != 421 || !strings.Contains(a.text, "A proxy must send the Host") {
+		t.Errorf("the name of an upstream: got %d %s", a.status, a.text)
+	}
+	a := ask(t, srv, "POST", "/v1/jobs/backup/pause", "", "Host", "127.0.0.1:8470", "Origin", "http://rota.example.com")
+	if a.status != 403 || !strings.Contains(a.text, "a proxy must send the Host") {
+		t.Errorf("a page under another name: got %d %s", a.status, a.text)
+	}
+	a = ask(t, srv, "POST", "/v1/jobs/backup/pause", "", "Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site")
+	if a.status != 403 || strings.Contains(a.text, "proxy") {
+		t.Errorf("a page of another site: got %d %s", a.status, a.text)
 	}
 }

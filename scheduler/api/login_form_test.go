@@ -35,6 +35,9 @@ func TestAFormOutlivesItsSession(t *testing.T) {
 type absent struct{ *doorman }
 
 func (absent) Authenticate(r *http.Request) (auth.Caller, error) {
+	if r.Header.Get("Authorization") != "" {
+		return auth.Caller{}, auth.ErrProvider
+	}
 	switch api.SessionOf(r) {
 	case "":
 		return auth.Caller{}, nil
@@ -64,5 +67,22 @@ func TestASessionThatCannotBeCheckedHasNotEnded(t *testing.T) {
 	}
 	if a := ask(t, srv, "GET", "/jobs", "", "Accept", "text/html"); strings.Contains(a.text, "cannot check") {
 		t.Errorf("a client without a session: got %d, %s, want the way to the login page", a.status, a.text)
+	}
+}
+
+// A client must not throw its token or session away because they cannot be checked at present.
+func TestAProofThatCannotBeCheckedIsNotRefused(t *testing.T) {
+	d := absent{newDoorman()}
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth, c.Sessions = d, d })
+	for name, header := range map[string][]string{
+		"a session": {"Cookie", "rota-session=x"}, "a token of a provider": {"Authorization", "Bearer a.b.c"},
+	} {
+		a := ask(t, srv, "GET", "/v1/jobs", "", header...)
+		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+			t.Errorf("%s: got %d, %s, want 503 with Retry-After", name, a.status, a.text)
+		}
+	}
+	if a := ask(t, srv, "GET", "/v1/jobs", ""); a.status != http.StatusUnauthorized {
+		t.Errorf("nothing to check: got %d, want 401", a.status)
 	}
 }

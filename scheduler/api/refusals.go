@@ -118,13 +118,21 @@ func (s *Server) needsProof(r *http.Request) bool {
 	return s.closed[pattern]
 }
 
-// refuseStranger answers a request of an anonymous caller.
-func (s *Server) refuseStranger(w http.ResponseWriter, r *http.Request) {
+// uncheckedProof is the reason of a 503 answer to a client whose proof may be valid.
+const uncheckedProof = "this replica cannot check who you are at present: try again, or ask another replica"
+
+// refuseStranger answers a request of an anonymous caller. unchecked reports whether its proof may be valid.
+func (s *Server) refuseStranger(w http.ResponseWriter, r *http.Request, unchecked bool) {
 	s.refused(RefusedNobody)
 	s.slowDown(r)
 	s.leaveBody(w, r)
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
+	if unchecked {
+		h.Set("Retry-After", retryAfter)
+		writeProblem(w, http.StatusServiceUnavailable, uncheckedProof)
+		return
+	}
 	h.Set("WWW-Authenticate", challenge)
 	h.Set("Content-Type", "application/problem+json")
 	w.WriteHeader(http.StatusUnauthorized)

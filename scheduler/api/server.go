@@ -96,18 +96,20 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, sockets ...net.List
 	connections := newConnections(connectionLimit(), func() { s.refused(RefusedBusy) })
 	srv := &http.Server{
 		Handler:           s.handler,
-		TLSConfig:         s.cfg.TLS,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ConnState:         connections.state,
 		MaxHeaderBytes:    64 << 10,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxConcurrent, WriteByteTimeout: s.cfg.WriteTimeout},
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnContext:       withConn(connections),
 		ErrorLog:          s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
 	serve := srv.Serve
 	if s.cfg.TLS != nil {
-		serve = func(ln net.Listener) error { return srv.ServeTLS(ln, "", "") }
+		greets := newGreeter(srv.ReadHeaderTimeout)
+		srv.TLSConfig = greets.config(s.cfg.TLS)
+		serve = func(ln net.Listener) error { return srv.ServeTLS(greetings{ln, greets}, "", "") }
 	}
 	served := make(chan error, 2+len(sockets))
 	var wg sync.WaitGroup

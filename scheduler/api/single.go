@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 )
@@ -39,11 +41,16 @@ type readBody struct {
 // Close implements io.Closer.
 func (readBody) Close() error { return nil }
 
-// singleFields refuses a body in which an object has a field twice. Package json would take the last one without a word. The
-// editor of definitions reports this itself. singleFields also refuses a body that is not UTF-8. Package json would replace bytes
-// of it, and two keys could become one. Deliveries of hooks may have any form.
+// singleFields refuses a query that cannot be read, and a body in which an object has a field twice. Package json would take the
+// last one without a word. The editor of definitions reports this itself. singleFields also refuses a body that is not UTF-8.
+// Package json would replace bytes of it, and two keys could become one. Deliveries of hooks may have any form. The type of the
+// body counts without regard to case.
 func (s *Server) singleFields(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := url.QueryUnescape(r.URL.RawQuery); err != nil { // otherwise a filter would not count
+			writeProblem(w, http.StatusBadRequest, "the query of the URL is wrong: "+err.Error())
+			return
+		}
 		if b, ok := r.Body.(readBody); ok && !strings.HasPrefix(r.URL.Path, "/v1/hooks/") {
 			if !utf8.Valid(b.text) {
 				writeProblem(w, http.StatusBadRequest, "the body is not UTF-8 text")
@@ -54,6 +61,9 @@ func (s *Server) singleFields(next http.Handler) http.Handler {
 					writeProblem(w, http.StatusUnprocessableEntity, fmt.Sprintf("body.%s is given twice: remove one of the two", field))
 					return
 				}
+			}
+			if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil {
+				r.Header.Set("Content-Type", kind)
 			}
 		}
 		next.ServeHTTP(w, r)

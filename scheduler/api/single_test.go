@@ -100,3 +100,26 @@ func TestADeepBodyIsRefused(t *testing.T) {
 		t.Errorf("got %d %.300s", a.status, a.text)
 	}
 }
+
+// The type of a body counts without regard to case and space, as RFC 9110 says.
+func TestTheTypeOfABodyHasAnyCase(t *testing.T) {
+	srv := serve(t, newFake().backend())
+	for _, kind := range []string{"APPLICATION/JSON", "application/json ; charset=utf-8", "Application/Json;Charset=UTF-8"} {
+		if a := ask(t, srv, "POST", "/v1/jobs/report/pause", "{}", "Content-Type", kind); a.status != 200 {
+			t.Errorf("%s: got %d %s", kind, a.status, a.text)
+		}
+	}
+	if a := ask(t, srv, "POST", "/v1/jobs/report/pause", "{}", "Content-Type", "text/plain"); a.status != 415 {
+		t.Errorf("text/plain: got %d %s, want 415", a.status, a.text)
+	}
+}
+
+// A filter that cannot be read must not select everything.
+func TestAQueryThatCannotBeReadIsRefused(t *testing.T) {
+	srv := serve(t, newFake().backend())
+	for _, query := range []string{"job=%zz", "job=a%", "%=b"} {
+		if a := ask(t, srv, "GET", "/v1/runs?"+query, ""); a.status != 400 {
+			t.Errorf("%s: got %d %s, want 400", query, a.status, a.text)
+		}
+	}
+}

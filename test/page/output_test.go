@@ -17,7 +17,7 @@ import (
 // feeds lets a test write the output that the page follows.
 const feeds = `const real = window.fetch;
 window.fetch = (url, ...more) => !String(url).includes('follow=true') ? real(url, ...more) : Promise.resolve(new Response(
-	new ReadableStream({start(c) { window.feed = text => c.enqueue(new TextEncoder().encode(text)); }})))`
+	new ReadableStream({start(c) { window.feed = text => c.enqueue(new TextEncoder().encode(text)); window.cut = () => { feed = null; c.close(); }; }})))`
 
 // liveOutput proves that output which arrives in pieces is shown as the output of a finished attempt. TestAnsiHTML has the same cases.
 // The output does not end, so the page may withhold nothing.
@@ -54,6 +54,10 @@ func liveOutput(t *testing.T, c *cluster.Cluster, base string) {
 	b.await(10*time.Second, "the page keeps the end of long output", `document.querySelector('#output').textContent.endsWith('the end') &&
 		document.querySelector('#output').textContent.length < 1 << 20 && !document.querySelector('#part').hidden`)
 	searches(b)
+	b.eval("cut(); 0")
+	b.await(20*time.Second, "the page follows again after a proxy has ended the stream", "window.feed")
+	b.eval("feed('more'); 0")
+	b.await(10*time.Second, "the page shows the rest", "document.querySelector('#output').textContent === 'more'")
 	if list := b.complained(); list != "" {
 		t.Errorf("the page violated its policy or had errors:\n%s", list)
 	}

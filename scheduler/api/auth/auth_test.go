@@ -208,3 +208,13 @@ func FuzzParseSecret(f *testing.F) {
 		}
 	})
 }
+
+// A token can have the role that a binding gives its principal. The rights are the same, and the list has the role once.
+func TestARoleAppearsOnce(t *testing.T) {
+	bindings := []auth.Binding{{Principal: "alice", Role: auth.Administrator}, {Principal: "alice", Role: auth.Viewer, Jobs: []string{"a"}}}
+	who := auth.Identity{Principal: "alice", Method: auth.ByToken}
+	g := auth.GrantsOf(who, bindings, &auth.Token{Principal: "alice", Role: auth.Administrator})
+	if got := g.Roles(); len(got) != 2 || got[0].Role != auth.Administrator || got[1].Role != auth.Viewer {
+		t.Errorf("got %+v, want both roles once", got)
+	}
+}

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"path"
+	"reflect"
 	"slices"
 )
 
@@ -50,8 +51,15 @@ func Everything() Grants { return Grants{everything: true} }
 // Everything reports whether the holder may do everything, because authentication is switched off.
 func (g Grants) Everything() bool { return g.everything }
 
-// Roles returns the roles of the holder with their scopes.
-func (g Grants) Roles() []Binding { return slices.Clone(g.bindings) }
+// Roles returns the roles of the holder with their scopes. A role that the holder has from a token and from a file appears once.
+func (g Grants) Roles() (roles []Binding) {
+	for _, b := range g.bindings {
+		if !slices.ContainsFunc(roles, func(other Binding) bool { return reflect.DeepEqual(b, other) }) {
+			roles = append(roles, b)
+		}
+	}
+	return roles
+}
 
 // GrantsOf returns the grants of an identity: from bindings, and from the token if one proved the identity. token may be nil.
 func GrantsOf(i Identity, bindings []Binding, token *Token) Grants {

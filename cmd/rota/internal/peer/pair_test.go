@@ -48,3 +48,17 @@ func TestHalfAReplacementKeepsTheLastPair(t *testing.T) {
 		t.Error("a process starts without a certificate")
 	}
 }
+
+// TestAnUnchangedPairIsParsedOnce: each handshake reads the pair, and to parse a key takes as long as the rest of the handshake.
+func TestAnUnchangedPairIsParsedOnce(t *testing.T) {
+	t.Parallel()
+	dir := pkitest.Replicas(t, "q1")
+	p := NewPair(filepath.Join(dir, "q1.crt"), filepath.Join(dir, "q1.key"))
+	first, err := p.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := p.Read(); err != nil || again != first {
+		t.Errorf("got another certificate, %v", err)
+	}
+}

@@ -2,7 +2,10 @@ package signin_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -92,5 +95,26 @@ func TestADeviceAsksOnceAtATime(t *testing.T) {
 	})
 	if err != nil || p.Asked("/token") > 3 {
 		t.Errorf("got %v after %d polls", err, p.Asked("/token"))
+	}
+}
+
+// A provider that gets too many requests, or is in trouble, does not end a sign-in. A provider that refuses the renewal does.
+func TestOnlyARefusalEndsASignIn(t *testing.T) {
+	for status, ends := range map[int]bool{400: true, 401: true, 408: false, 429: false, 500: false, 503: false} {
+		var at string
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/token" {
+				w.WriteHeader(status)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"issuer":%q,"token_endpoint":%q,"jwks_uri":%q}`, at, at+"/token", at+"/keys")
+		}))
+		at = s.URL
+		_, err := signin.Renew(t.Context(), s.Client(), credentials.OpenID{Issuer: at, ClientID: provider.Public, Refresh: "r"})
+		if err == nil || errors.Is(err, signin.ErrAgain) != ends {
+			t.Errorf("%d: got %v, want an end %t", status, err, ends)
+		}
+		s.Close()
 	}
 }

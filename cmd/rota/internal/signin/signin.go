@@ -102,13 +102,18 @@ func Renew(ctx context.Context, client *http.Client, e credentials.OpenID) (cred
 		return e, err
 	}
 	given, err := p.config.TokenSource(ctx, &oauth2.Token{RefreshToken: e.Refresh}).Token()
-	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response.StatusCode < http.StatusInternalServerError {
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && final(refused.Response.StatusCode) {
 		return e, fmt.Errorf("%w: %w", ErrAgain, shortened(err))
 	}
 	if err != nil {
 		return e, fmt.Errorf("renew the sign-in: %w", shortened(err))
 	}
 	return p.entry(ctx, given, "")
+}
+
+// final reports whether a provider that answers with a status would refuse the same request later, too.
+func final(status int) bool {
+	return status < http.StatusInternalServerError && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
 }
 
 // entry checks the ID token in an answer of the provider and returns what is kept of the answer. nonce is that of the sign-in;

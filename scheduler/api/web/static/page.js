@@ -106,6 +106,7 @@ async function refresh() {
     }
     if (said !== toSay()) $('#said').textContent = said = toSay();
     const fresh = output && $('#output', next);
+    if (fresh) output.dataset.liveOutput = fresh.dataset.liveOutput;
     const another = fresh && output.dataset.attempt !== fresh.dataset.attempt; // the run is tried again
     if (fresh && (another || !following)) { // the attempt has begun, or has ended, since the page was opened
       following?.abort(); // a browser has few connections to one server
@@ -280,8 +281,9 @@ async function follow(path) {
           print(rest); // as text, until the sequence has its end
           style = before;
         }
-        refresh();
-        return;
+        await refresh();
+        if (!output.dataset.liveOutput) return;
+        wait = 500; // the attempt runs: a proxy has ended the stream
       }
       if (answer.status === 404 && answer.headers.get('Content-Type')?.includes('problem+json')) return; // of rota, not of a proxy
     } catch { /* the connection broke: read again from the beginning */ }
