@@ -1,10 +1,7 @@
 package config
 
 import (
-	"fmt"
 	"strings"
-
-	"github.com/spf13/pflag"
 )
 
 // setting is one value of Settings. Its key gives the names of its flag and its variable: node.data_dir has the flag
@@ -281,18 +278,4 @@ func settingNames() []string {
 		names[i] = s.key
 	}
 	return names
-}
-
-// AddFlags adds a flag for every setting. LoadSettings reads the flags that the user set.
-func AddFlags(flags *pflag.FlagSet) {
-	for _, s := range settings {
-		usage := s.usage
-		if s.standard != "" {
-			usage = fmt.Sprintf("%s (default %s)", usage, s.standard)
-		}
-		flags.String(s.flag(), "", usage)
-		if _, ok := s.at(&Settings{}).(*bool); ok {
-			flags.Lookup(s.flag()).NoOptDefVal = "true"
-		}
-	}
 }

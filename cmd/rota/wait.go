@@ -92,6 +92,7 @@ func (e waitedError) Error() string { return fmt.Sprintf("waited for %s", e.time
 // submitted prints the name of a new run. If the flags say so, it also waits for the end of the run. Then its error has the exit
 // code of the job.
 func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w waitFlags) error {
+	c.made = "run " + r.Ref + " exists"
 	if !w.wait && !w.logs {
 		return c.print(r, func(p *page) { p.line("%s", r.Ref) })
 	}
@@ -99,7 +100,7 @@ func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w
 		if w.logs {
 			c.printErr("run %s", r.Ref) // stdout has the job's output
 		} else if _, err := fmt.Fprintln(c.out, r.Ref); err != nil {
-			return err
+			return c.unprinted(err)
 		}
 	}
 	return c.finish(ctx, cl, r.Ref, w)

@@ -1,0 +1,45 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/spf13/pflag"
+)
+
+// AddFlags adds a flag for every setting. LoadSettings reads the flags that the user set.
+func AddFlags(flags *pflag.FlagSet) {
+	for _, s := range settings {
+		usage := s.usage
+		if s.standard != "" {
+			usage = fmt.Sprintf("%s (default %s)", usage, s.standard)
+		}
+		switch s.at(&Settings{}).(type) {
+		case *bool:
+			flags.String(s.flag(), "", usage)
+			flags.Lookup(s.flag()).NoOptDefVal = "true"
+		case *[]string, *[]netip.Prefix, *map[string]string:
+			flags.Var(new(listFlag), s.flag(), usage)
+		default:
+			flags.String(s.flag(), "", usage)
+		}
+	}
+}
+
+// listFlag is the value of a flag that may be repeated: the elements of all of them, by commas.
+type listFlag string
+
+// Set implements pflag.Value.
+func (f *listFlag) Set(text string) error {
+	if *f != "" {
+		text = string(*f) + "," + text
+	}
+	*f = listFlag(text)
+	return nil
+}
+
+// String implements pflag.Value.
+func (f *listFlag) String() string { return string(*f) }
+
+// Type implements pflag.Value.
+func (f *listFlag) Type() string { return "string" }
