@@ -71,6 +71,8 @@ func foreignFlag(cmd *cobra.Command, name string) string {
 		return "--limit says how many"
 	case name == "n" && cmd.Name() == "logs":
 		name = "tail"
+	case cmd.Name() == "delete" && (name == "f" || name == "filename"):
+		return "remove the job in its file, then run `rota apply FILE --prune`; `rota delete JOB` removes one of the API"
 	}
 	return foreignFlags[name]
 }
