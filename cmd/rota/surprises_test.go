@@ -48,6 +48,19 @@ func TestARunOfAPausedJobSaysThatItWaits(t *testing.T) {
 	}
 }
 
+// A person copies the name of a run into a command that takes a job.
+func TestARunWhereAJobBelongs(t *testing.T) {
+	server := startCluster(t)
+	for args, want := range map[string]string{
+		"runs ok/2026-01-31T01:30:00Z": "hint: `rota run-info ok/2026-01-31T01:30:00Z` shows one run", "job job/ok": "hint: give the name alone: ok",
+	} {
+		code, _, stderr := runHere(nil, append(strings.Fields(args), "--server", server)...)
+		if code != exitNotFound || !strings.Contains(stderr, want) {
+			t.Errorf("%s: got %d, %s, want %q", args, code, stderr, want)
+		}
+	}
+}
+
 func TestDeleteTakesNoFile(t *testing.T) {
 	_, _, stderr := runHere(nil, "delete", "-f", "jobs.yaml")
 	if want := "`rota apply FILE --prune`"; !strings.Contains(stderr, want) {
