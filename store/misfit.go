@@ -34,7 +34,9 @@ func misfit(err error) error {
 }
 
 // jsonWords are the names of the types of JSON, by those that encoding/json has.
-var jsonWords = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object"}
+var jsonWords = map[string]string{
+	"string": "a text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object",
+}
 
 // wanted returns the type of JSON in which a value of this kind is written.
 func wanted(k reflect.Kind) string {

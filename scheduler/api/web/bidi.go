@@ -10,8 +10,8 @@ import (
 // another text than it has.
 var turns = regexp.MustCompile(`[\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
 
-// markup finds what showTurns leaves as it is: tags, whose values a form sends back, and the content of text areas. Templates escape
-// these characters in values.
+// markup finds what showTurns leaves as it is: tags, whose values a form sends back, and the content of text areas. Templates
+// escape < and > in values.
 var markup = regexp.MustCompile(`(?s)<textarea[^>]*>[^<]*|<[^>]*>`)
 
 // showTurns writes these characters as escapes, such as \u202e, wherever a page shows text.
