@@ -105,6 +105,11 @@ func (s *Settings) check(sources map[string]given) {
 	if path := s.Worker.Container.Socket; !filepath.IsAbs(path) {
 		fail("worker.container.socket", "such as /var/run/docker.sock", "%s is no absolute path", quote(path))
 	}
+	for _, name := range s.Worker.Kubernetes.Namespaces {
+		if err := job.CheckName(name); err != nil {
+			fail("worker.kubernetes.namespaces", "a list of names of namespaces, such as [jobs, reports]", "is no list of names: %v", err)
+		}
+	}
 	s.checkFiles(fail)
 	s.checkAuth(fail)
 	s.checkOpenID(fail)

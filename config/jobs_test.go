@@ -106,7 +106,7 @@ func TestGoodFilesAreWrittenAndReadAgain(t *testing.T) {
 
 // YAML counts a new line after some characters, and editors do not. So a file may have them only with a backslash.
 func TestATextWithUnusualLineEndsIsWrittenAndReadAgain(t *testing.T) {
-	for _, text := range []string{"a\u2028b\nc", "a\u2029\nb\n", "a\u0085\nb", "\u2028"} {
+	for _, text := range []string{"a\u2028b\nc", "a\u2029\nb\n", "a\u0085\nb", "\u2028", "pay \u202egro", "a\n\u2066b\n\"\\"} {
 		want := job.Spec{Shell: text, Description: text, Env: map[string]string{"A": text}}.WithDefaults()
 		written, err := Marshal(map[string]job.Spec{"a": want})
 		if err != nil {
@@ -114,6 +114,9 @@ func TestATextWithUnusualLineEndsIsWrittenAndReadAgain(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, parse1(t, string(written)).Jobs["a"].Spec); diff != "" {
 			t.Errorf("%q (-want +got):\n%s\nwritten:\n%s", text, diff, written)
+		}
+		if bytes.ContainsAny(written, turns) {
+			t.Errorf("%q: the file shows another text than it has: %q", text, written)
 		}
 	}
 }

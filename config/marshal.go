@@ -64,7 +64,21 @@ func dump(n *yaml.Node) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write yaml: %w", err)
 	}
-	return text, nil
+	return escapeTurns(text), nil
+}
+
+// turns are the characters that change the direction of the text behind them.
+const turns = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+// escapeTurns writes these characters with a backslash. All texts that have one are in double quotes.
+func escapeTurns(text []byte) []byte {
+	if !bytes.ContainsAny(text, turns) {
+		return text
+	}
+	for _, c := range turns {
+		text = bytes.ReplaceAll(text, []byte(string(c)), fmt.Appendf(nil, `\u%x`, c))
+	}
+	return text
 }
 
 func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
@@ -75,7 +89,8 @@ func scalar(tag, value string) *yaml.Node {
 	case "yes", "no", "on", "off", "y", "n": // some programs read these words as booleans
 		n.Style = yaml.DoubleQuotedStyle
 	}
-	if strings.ContainsAny(value, "\u0085\u2028\u2029") { // newSource refuses them unless they are written with a backslash
+	// newSource refuses the first three unless they are written with a backslash, and the others would turn the text of the file.
+	if strings.ContainsAny(value, "\u0085\u2028\u2029"+turns) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n

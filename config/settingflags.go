@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -36,9 +37,32 @@ func AddFlags(flags *pflag.FlagSet) {
 		if s.standard != "" {
 			usage = fmt.Sprintf("%s (default %s)", usage, s.standard)
 		}
-		flags.String(s.flag(), "", usage)
-		if _, ok := s.at(&Settings{}).(*bool); ok {
+		switch s.at(&Settings{}).(type) {
+		case *bool:
+			flags.String(s.flag(), "", usage)
 			flags.Lookup(s.flag()).NoOptDefVal = "true"
+		case *[]string, *[]netip.Prefix, *map[string]string:
+			flags.Var(new(listFlag), s.flag(), usage)
+		default:
+			flags.String(s.flag(), "", usage)
 		}
 	}
 }
+
+// listFlag is the value of a flag that may be repeated: the elements of all of them, by commas.
+type listFlag string
+
+// Set implements pflag.Value.
+func (f *listFlag) Set(text string) error {
+	if *f != "" {
+		text = string(*f) + "," + text
+	}
+	*f = listFlag(text)
+	return nil
+}
+
+// String implements pflag.Value.
+func (f *listFlag) String() string { return string(*f) }
+
+// Type implements pflag.Value.
+func (f *listFlag) Type() string { return "string" }

@@ -129,9 +129,13 @@ func (s setting) parse(text string) *yaml.Node {
 			tag = "!!int"
 		}
 	case *[]string, *[]netip.Prefix:
+		quotes := ""
+		if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") { // as a file or JSON has it
+			text, quotes = text[1:len(text)-1], `"'`
+		}
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for part := range strings.SplitSeq(text, ",") {
-			n.Content = append(n.Content, scalar("!!str", strings.TrimSpace(part)))
+			n.Content = append(n.Content, scalar("!!str", strings.Trim(strings.TrimSpace(part), quotes)))
 		}
 		return n
 	case *map[string]string:

@@ -161,7 +161,7 @@ func unmarshal(value []byte, v any) error {
 		return errors.New("the value is empty")
 	}
 	if err := json.Unmarshal(value, v); err != nil {
-		return fmt.Errorf("not a record of this kind: %w", err)
+		return misfit(err)
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ show the progress of the job's backfill, or of all backfills.`,
 		Args:              takes("[JOB]"),
 		ValidArgsFunction: c.completeJobs,
 		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+			c.altering = stop || from != "" && !dryRun
 			switch {
 			case len(args) == 0 && (stop || from != "" || to != ""):
 				return usagef("backfill: JOB is missing")

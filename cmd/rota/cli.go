@@ -32,12 +32,13 @@ type cli struct {
 	certKey   string
 	format    format
 	noColor   bool
-	pageable  bool // the command only reads, so a pager may show its text
-	altering  bool // the command changes something before it prints
-	watching  bool // the command goes on until a signal
-	headed    bool // the header of custom-columns is printed already
-	drawing   bool // the command owns the whole screen, so a note would disturb it
-	rawOutput bool // control sequences of jobs reach the terminal
+	pageable  bool   // the command only reads, so a pager may show its text
+	altering  bool   // the command changes something before it prints
+	made      string // what the command has changed, as a sentence; empty: unknown
+	watching  bool   // the command goes on until a signal
+	headed    bool   // the header of custom-columns is printed already
+	drawing   bool   // the command owns the whole screen, so a note would disturb it
+	rawOutput bool   // control sequences of jobs reach the terminal
 }
 
 // getenv returns the value of an environment variable, "" if it is not set. The last of several values wins.

@@ -24,7 +24,7 @@ func (c *cli) completeJobs(cmd *cobra.Command, args []string, prefix string) ([]
 		}
 		for i := range jobs {
 			if name := jobs[i].Job.Name; strings.HasPrefix(name, prefix) {
-				names = append(names, cobra.CompletionWithDesc(name, jobs[i].Spec.Description))
+				names = append(names, cobra.CompletionWithDesc(name, printable(jobs[i].Spec.Description)))
 			}
 		}
 		return names

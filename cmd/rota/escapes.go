@@ -1,13 +1,19 @@
 package main
 
-import "io"
+import (
+	"io"
+	"unicode/utf8"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/top"
+)
 
 // safeWriter writes the output of a job to a terminal. It passes text, tabs, carriage returns, and the sequences that set colors.
 // It drops every other control sequence. Such a sequence could write to the user's clipboard, change the title of the window, or
-// hide text. A sequence may be split over several writes.
+// hide text. It also drops the characters that change the direction of text. A sequence may be split over several writes.
 type safeWriter struct {
 	to       io.Writer
 	state    escapeState
+	second   byte   // the second byte of a character that begins with 0xE2
 	sequence []byte // bytes of a control sequence that has not ended; nil if the sequence cannot set a color
 }
 
@@ -15,12 +21,14 @@ type safeWriter struct {
 type escapeState int
 
 const (
-	inText       escapeState = iota
-	afterEscape              // ESC was the last byte.
-	inControl                // ESC [ …, which ends with a letter.
-	inString                 // ESC ] … and similar ones, which end with BEL or ESC \.
-	stringEscape             // ESC within inString.
-	afterC2                  // the first byte (0xC2) of U+0080 to U+00BF, of which U+0080 to U+009F are control characters
+	inText        escapeState = iota
+	afterEscape               // ESC was the last byte.
+	inControl                 // ESC [ …, which ends with a letter.
+	inString                  // ESC ] … and similar ones, which end with BEL or ESC \.
+	stringEscape              // ESC within inString.
+	afterC2                   // the first byte (0xC2) of U+0080 to U+00BF, of which U+0080 to U+009F are control characters
+	afterE2                   // the first byte (0xE2) of U+2000 to U+2FFF
+	afterE2Second             // the first two bytes of U+2000 to U+207F
 )
 
 const (
@@ -74,6 +82,19 @@ func (w *safeWriter) next(out []byte, c byte) []byte {
 			return out
 		}
 		return w.text(append(out, 0xc2), c)
+	case afterE2:
+		if c == 0x80 || c == 0x81 {
+			w.state, w.second = afterE2Second, c
+			return out
+		}
+		w.state = inText
+		return w.text(append(out, 0xe2), c)
+	case afterE2Second:
+		w.state = inText
+		if r, _ := utf8.DecodeRune([]byte{0xe2, w.second, c}); top.Disturbs(r) {
+			return out
+		}
+		return w.text(append(out, 0xe2, w.second), c)
 	}
 	return w.text(out, c)
 }
@@ -85,6 +106,8 @@ func (w *safeWriter) text(out []byte, c byte) []byte {
 		w.state = afterEscape
 	case c == 0xc2:
 		w.state = afterC2
+	case c == 0xe2:
+		w.state = afterE2
 	case c >= 0x20 && c != 0x7f, c == '\n', c == '\t', c == '\r':
 		return append(out, c)
 	}

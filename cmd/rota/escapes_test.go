@@ -18,6 +18,8 @@ func TestTerminalOutputHasNoControlSequences(t *testing.T) {
 		{"two byte sequences", "a\x1bcb\x1b(0c\x1b7d", "abcd"},
 		{"control characters", "a\x00\x08\x07\x7f\x0eb", "ab"},
 		{"control characters of Unicode", "a\u009b31mb\u0085c\u00a0d", "a31mbc\u00a0d"},
+		{"characters that turn text", "a\u202eb\u2066c\u2069d", "abcd"},
+		{"characters beside them", "\u2029\u202f\u2065\u206a\u2013€√\xe2\x80\x1b[31mx\xe2\xe2\x80\xe2\x82\xac", "\u2029\u202f\u2065\u206a\u2013€√\xe2\x80\x1b[31mx\xe2\xe2\x80€"},
 		{"a string without an end", "a\x1b]52;c;xyz\nb\n", "a\nb\n"},
 		{"a sequence without an end", "a\x1b[31\nb\n", "a\nb\n"},
 		{"a sequence that is too long", "a\x1b[" + strings.Repeat("1;", 100) + "mb", "ab"},

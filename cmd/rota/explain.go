@@ -112,7 +112,11 @@ func (c *cli) explain(ctx context.Context, cl *client.Client, name, text string)
 	case err != nil && missing != nil: // the history has no record of the slot either
 		return v, missing
 	case err == nil && missing != nil && c.forPeople():
-		c.printErr("job %s does not exist any more; a time without a zone is UTC", name)
+		why := "does not exist any more"
+		if !errors.Is(missing, job.ErrNotFound) {
+			why = "cannot be read"
+		}
+		c.printErr("job %s %s; a time without a zone is UTC", name, why)
 	}
 	return v, err
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 func TestExplainOfADeletedJob(t *testing.T) {
@@ -33,5 +36,25 @@ func TestExplainOfADeletedJob(t *testing.T) {
 				t.Errorf("got exit code %d, want %d, and\n%s%s", code, tc.code, &stdout, &stderr)
 			}
 		})
+	}
+}
+
+// unreadableJobs has jobs whose records are unreadable.
+type unreadableJobs struct{ *fakeCluster }
+
+func (unreadableJobs) Job(context.Context, string) (api.JobView, error) {
+	return api.JobView{}, fmt.Errorf("%w: /rota/jobs/ok", job.ErrUnreadable)
+}
+
+func TestExplainOfAnUnreadableJob(t *testing.T) {
+	fake := newFakeCluster()
+	back := fake.backend()
+	back.Replica = unreadableJobs{fake}
+	s := httptest.NewServer(api.New(api.DefaultConfig(), back, hclog.NewNullLogger()).Handler())
+	t.Cleanup(s.Close)
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"explain", "ok", "2026-01-31 01:30", "--server", s.URL}, strings.NewReader(""), &stdout, &stderr)
+	if text := stderr.String(); code != exitOK || strings.Contains(text, "does not exist") || !strings.Contains(text, "job ok cannot be read") {
+		t.Errorf("got exit code %d, %s", code, text)
 	}
 }

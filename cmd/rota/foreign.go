@@ -71,6 +71,8 @@ func foreignFlag(cmd *cobra.Command, name string) string {
 		return "--limit says how many"
 	case name == "n" && cmd.Name() == "logs":
 		name = "tail"
+	case cmd.Name() == "delete" && (name == "f" || name == "filename"):
+		return "remove the job in its file, then run `rota apply FILE --prune`; `rota delete JOB` removes one of the API"
 	}
 	return foreignFlags[name]
 }
@@ -102,7 +104,12 @@ func withoutType(err error, args []string) error {
 		return err
 	}
 	word, name, found := strings.Cut(args[0], "/")
-	if !found || !slices.Contains(foreignTypes, word) {
+	switch {
+	case !found:
+		return err
+	case !slices.Contains(foreignTypes, word) && strings.HasPrefix(err.Error(), "there is no job"): // the command takes a job
+		return &codedError{code: exitNotFound, err: err, hint: "`rota run-info " + args[0] + "` shows one run"}
+	case !slices.Contains(foreignTypes, word):
 		return err
 	}
 	return &codedError{code: exitNotFound, err: err, hint: "give the name alone: " + name}

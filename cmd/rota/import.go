@@ -106,6 +106,9 @@ func (c *cli) printImported(res *importer.Result) error {
 	if err != nil {
 		return err
 	}
+	if len(text) == 0 && res.Complete() {
+		c.printErr("note: there is no schedule in the input")
+	}
 	if _, err := c.out.Write(text); err != nil {
 		return &outputError{err}
 	}

@@ -65,12 +65,16 @@ func formatDuration(d time.Duration) string {
 	return job.Duration(d).String()
 }
 
-// parseSpan reads a time span: in Go's notation, or in days, such as 7d or 0.5d.
+// longUnits are the units of time spans that Go's notation does not have.
+var longUnits = map[string]time.Duration{"d": day, "w": 7 * day}
+
+// parseSpan reads a time span: in Go's notation, or in days or weeks, such as 7d, 0.5d or 1w.
 func parseSpan(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseFloat(days, 64)
-		if err == nil && n >= 0 && n <= 36500 {
-			return time.Duration(n * float64(day)), nil
+	number := strings.TrimRight(text, "dw")
+	if unit, ok := longUnits[text[len(number):]]; ok {
+		n, err := strconv.ParseFloat(number, 64)
+		if most := float64(36500 * day / unit); err == nil && n >= 0 && n <= most {
+			return time.Duration(n * float64(unit)), nil
 		}
 	} else if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return d, nil

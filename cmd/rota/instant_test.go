@@ -95,7 +95,7 @@ func TestParseInstant(t *testing.T) {
 }
 
 func TestParseSpan(t *testing.T) {
-	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "7d": 7 * day, "0.5d": 12 * time.Hour, "0s": 0} {
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "7d": 7 * day, "2w": 14 * day, "0.5d": 12 * time.Hour, "0s": 0} {
 		if got, err := parseSpan(text); err != nil || got != want {
 			t.Errorf("parseSpan(%q): got %v, %v, want %v", text, got, err, want)
 		}

@@ -113,6 +113,9 @@ type selectorFlag struct{ text *string }
 
 // Set implements pflag.Value.
 func (f *selectorFlag) Set(s string) error {
+	if *f.text != "" { // a repeated flag: the labels must match both
+		s = *f.text + "," + s
+	}
 	parsed, err := job.ParseSelector(s)
 	if err != nil {
 		return err

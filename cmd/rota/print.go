@@ -85,7 +85,19 @@ func (c *cli) print(v any, text func(p *page)) error {
 		return err
 	}
 	_, err := c.out.Write(out.Bytes())
-	return err
+	return c.unprinted(err)
+}
+
+// unprinted returns the error of a write to stdout. After a change, it says that the change was made: otherwise a script would make
+// it again.
+func (c *cli) unprinted(err error) error {
+	switch {
+	case err == nil, !c.altering, readerGone(err):
+		return err
+	case c.made != "":
+		return fmt.Errorf("%s, but the answer cannot be printed: %w", c.made, err)
+	}
+	return fmt.Errorf("the cluster has done it, but the answer cannot be printed: %w", err)
 }
 
 // newPage returns a page for the terminal or the file that stdout is.
@@ -116,7 +128,7 @@ func (c *cli) writeData(to io.Writer, v any) error {
 		if err := p.Print(to, b); err != nil {
 			wrong := usageError{"print -o " + string(c.format) + ": " + err.Error(), "see the fields with -o json"}
 			if c.altering { // a usage error would mean that nothing was done, and a script would do it again
-				return &codedError{code: exitFailed, err: fmt.Errorf("the cluster has done it, but the answer cannot be printed: %w", wrong)}
+				return &codedError{code: exitFailed, err: c.unprinted(wrong)}
 			}
 			return wrong
 		}

@@ -55,6 +55,9 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		surviveBrokenPipes()
 		c.queueErr()
+		if role == node.WorkerOnly && cmd.Flags().Changed("jobs") { // a settings file may be that of a replica
+			return usageError{"worker: --jobs has no effect: replicas read the job files", "give it to `rota serve`"}
+		}
 		set, err := config.LoadSettings(c.settingsFile(file), cmd.Flags(), c.environ)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
 	"github.com/rota-scheduler/rota/scheduler/executor/fill"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -68,6 +69,9 @@ var meantReference = regexp.MustCompile(`\$\{(env:[A-Za-z_]\w*|file:/[^}]*)\}`)
 func suspectShell(s *job.Spec) string {
 	if meantReference.MatchString(s.Shell) {
 		return "shell has a reference, which no worker replaces: put it into env, and use the variable"
+	}
+	if importer.Background(s.Shell) {
+		return "shell ends with &: the worker kills what still runs when the shell has ended, so leave the & out"
 	}
 	return ""
 }

@@ -92,17 +92,29 @@ func (e waitedError) Error() string { return fmt.Sprintf("waited for %s", e.time
 // submitted prints the name of a new run. If the flags say so, it also waits for the end of the run. Then its error has the exit
 // code of the job.
 func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w waitFlags) error {
+	c.made = "run " + r.Ref + " exists"
 	if !w.wait && !w.logs {
+		c.notePaused(ctx, cl, &r)
 		return c.print(r, func(p *page) { p.line("%s", r.Ref) })
 	}
 	if c.forPeople() {
 		if w.logs {
 			c.printErr("run %s", r.Ref) // stdout has the job's output
 		} else if _, err := fmt.Fprintln(c.out, r.Ref); err != nil {
-			return err
+			return c.unprinted(err)
 		}
 	}
 	return c.finish(ctx, cl, r.Ref, w)
+}
+
+// notePaused says that a new run waits because its job is paused. Nobody waits for the run, so nothing else would say it.
+func (c *cli) notePaused(ctx context.Context, cl *client.Client, r *api.RunView) {
+	if r.State != job.Pending || !c.forPeople() {
+		return
+	}
+	if j, err := cl.Job(ctx, r.Job); err == nil && j.Paused != nil {
+		c.printNote("job %s is paused, so the run waits until `rota resume %s`", r.Job, r.Job)
+	}
 }
 
 // finish waits for the end of a run. Its error has the exit code of the job.

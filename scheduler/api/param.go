@@ -123,10 +123,17 @@ func due(in string, at *time.Time, now time.Time) (time.Time, error) {
 	return now.Add(d).UTC(), nil
 }
 
-// span parses a duration in Go's notation, or a number of days such as 7d.
+// span parses a duration in Go's notation, or a number of days or weeks such as 7d or 1w.
 func span(s string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(s, "d"); ok {
+	each := 1.0
+	days, ok := strings.CutSuffix(s, "d")
+	if !ok {
+		days, ok = strings.CutSuffix(s, "w")
+		each = 7
+	}
+	if ok {
 		n, err := strconv.ParseFloat(days, 64)
+		n *= each
 		// A Duration can hold at most about three centuries.
 		if err != nil || n != n || n > 36500 || n < -36500 {
 			return 0, fmt.Errorf("%q is not a number of days", days)
@@ -163,7 +170,7 @@ func selector(text string) (job.Selector, error) {
 	return s, nil
 }
 
-// since parses an instant, or a span before now.
+// since parses an instant, a date in UTC, or a span before now.
 func since(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -171,9 +178,12 @@ func since(s string, now time.Time) (time.Time, error) {
 	if d, err := span(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
+	if t, err := time.Parse(time.DateOnly, s); err == nil {
+		return t, nil
+	}
 	t, err := instant("since", s)
 	if err != nil {
-		return t, invalid("query.since", "%q: write a time span such as 24h or 7d, or a time such as 2026-01-31T02:30:00Z", s)
+		return t, invalid("query.since", "%q: write a time span such as 24h or 7d, a date, or a time such as 2026-01-31T02:30:00Z", s)
 	}
 	return t, nil
 }

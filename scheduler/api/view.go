@@ -65,7 +65,7 @@ type WorkerView struct {
 	job.Worker
 	Running  int   `json:"running" doc:"Attempts that it executes"`
 	Armed    int   `json:"armed" doc:"Runs that are assigned to it and have not started"`
-	Free     int   `json:"free" doc:"Further attempts that it could execute now"`
+	Free     int   `json:"free" doc:"Further attempts that it could execute now; 0 while it accepts none"`
 	Revision int64 `json:"revision"`
 }
 

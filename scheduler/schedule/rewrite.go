@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"strconv"
@@ -60,6 +61,8 @@ func rewriteField(k kind, text, seed string) (rewritten, *refusal) {
 			out.stars = out.stars || strings.HasPrefix(part, "H/")
 		case k == dayOfWeek:
 			parts[i], err = rewriteWeekday(part)
+		default:
+			parts[i] = k.onlyFirst(part)
 		}
 		if err != nil {
 			return out, err
@@ -67,6 +70,24 @@ func rewriteField(k kind, text, seed string) (rewritten, *refusal) {
 	}
 	out.text = strings.Join(parts, ",")
 	return out, nil
+}
+
+// onlyFirst returns the first value of a range whose step leads beyond its end, such as 53/7 or 0-10/20. Vixie cron and robfig's
+// library take the value alone, and this library refuses the range. onlyFirst returns every other part as it is.
+func (k kind) onlyFirst(part string) string {
+	ends, text, _ := strings.Cut(part, "/")
+	from, to, isRange := strings.Cut(ends, "-")
+	low, high := k.limits()
+	if !isRange {
+		to = strconv.Itoa(high)
+	}
+	first, err1 := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	step, err3 := strconv.Atoi(text)
+	if errors.Join(err1, err2, err3) != nil || first < low || last < first || last > high || step <= last-first || step > high-low {
+		return part
+	}
+	return from
 }
 
 func notInField(r rune) bool {

@@ -69,6 +69,20 @@ func TestHashedStepsAndRanges(t *testing.T) {
 	parse(t, schedule.Spec{Cron: []string{"H H H H H"}}) // an empty seed is valid
 }
 
+// Vixie cron and robfig's library accept such a step, and take the first value alone.
+func TestAStepBehindTheEndOfItsRange(t *testing.T) {
+	from := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	for expr, want := range map[string]string{
+		"53/7 * * * *": "53 * * * *", "59/1,0-10/20 * * * *": "0,59 * * * *", "0 23/2 31/5 * *": "0 23 31 * *", "50/9 * * * *": "50,59 * * * *",
+	} {
+		got := parse(t, schedule.Spec{Cron: []string{expr}}).Last(from, from.AddDate(0, 3, 0), 10_000)
+		same := parse(t, schedule.Spec{Cron: []string{want}}).Last(from, from.AddDate(0, 3, 0), 10_000)
+		if len(got) == 0 || !slices.Equal(got, same) {
+			t.Errorf("%s: got the slots %v, want those of %s", expr, got, want)
+		}
+	}
+}
+
 func TestOffsetIsBelowJitter(t *testing.T) {
 	var low, high bool
 	for i := range 200 {

@@ -128,16 +128,29 @@ func (c *checker) checkSlots(s *subject) {
 		c.checkStepSlots(s)
 		return
 	}
-	edge, any := historyEdge(s.runs, s.def.Spec.Breaker)
-	if !any {
-		return
-	}
 	when, err := policy.When(s.name, s.def.Spec)
 	if err != nil || when == nil {
 		return
 	}
+	cur := s.cursor
+	if next, _ := when.Next(cur.After); cur.Generation == s.def.Generation && !cur.Next.Equal(next) {
+		c.note("%s: the next slot in its cursor is %s, but its schedule has %s; the leader follows the schedule",
+			s.name, slotText(cur.Next), slotText(next))
+	}
+	edge, any := historyEdge(s.runs, s.def.Spec.Breaker)
+	if !any {
+		return
+	}
 	from := job.Later(job.Later(s.def.Since, c.gate.Since), edge)
 	c.checkPassed(when, s.cursor, from, nil, "is past")
+}
+
+// slotText returns the name of a slot; "none" for no slot.
+func slotText(slot time.Time) string {
+	if slot.IsZero() {
+		return "none"
+	}
+	return job.SlotID(slot)
 }
 
 // maxGaps is how many missing slots of one job are listed. A job may miss millions.

@@ -169,6 +169,18 @@ func TestASoundStorePasses(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a next slot that was moved by hand", func(t *testing.T) {
+		h := usual()
+		moved := h.move(21)
+		moved.Value.(*job.Cursor).Next = minute(40)
+		h.finish(h.claim(h.arm(h.slot(21), moved)), job.Succeeded, 21)
+		report := verify.Check(h.input())
+		want := "tick: the next slot in its cursor is " + job.SlotID(minute(40)) + ", but its schedule has " + job.SlotID(minute(22)) +
+			"; the leader follows the schedule"
+		if len(report.Violations) > 0 || !slices.Contains(report.Notes, want) {
+			t.Errorf("got %+v and notes %q, want %q", report.Violations, report.Notes, want)
+		}
+	})
 	t.Run("without a leader", func(t *testing.T) {
 		h := usual()
 		h.write(of(job.Run{Job: "tick", ID: "01waits", Kind: job.KindManual, Slot: minute(30), Due: minute(30), State: job.Pending, Created: minute(30)}))

@@ -25,14 +25,14 @@ func prepareDecision(s *site, r *http.Request, f *form, verb, effect, help strin
 	f.Title, f.Verb, f.Facts = verb+" "+v.Ref, verb, []string{effect}
 	f.Fields = []field{{Name: "reason", Label: "Reason", Kind: "text", Help: help, Example: "checked with accounting"}}
 	if !v.AwaitsApproval() {
-		f.Blocked, f.Error = true, "The run waits for nobody: it is "+looks[string(v.State)].words+"."
+		f.Blocked, f.Facts, f.Error = true, nil, "The run waits for nobody: it is "+looks[string(v.State)].words+"."
 		return nil
 	}
 	if by := v.Approval.By; len(by) > 0 {
 		f.Facts = append(f.Facts, "These may decide: "+strings.Join(by, ", ")+".")
 	}
 	if !s.ops.Decides(r, v.Approval.By) {
-		f.Blocked, f.Error = true, "You may not decide about this run."
+		f.Blocked, f.Facts, f.Error = true, f.Facts[1:], "You may not decide about this run."
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
@@ -55,6 +57,33 @@ func TestADayOfTheMonthIsShownWhole(t *testing.T) {
 		}
 		if later := url.QueryEscape(at.Add(12 * time.Hour).Format(time.RFC3339)); !strings.Contains(w.Body.String(), "from="+later) {
 			t.Errorf("the day from %s has no link to %s", from, later)
+		}
+	}
+}
+
+// A day on which the clock changes has 23 or 25 hours.
+func TestADayWithoutTwentyFourHoursIsShownWhole(t *testing.T) {
+	v := &api.MonthView{Job: "a", Month: "2026-10", Zone: "Europe/Berlin", Days: make([]api.DayView, 31)}
+	for i := range v.Days {
+		v.Days[i].Date = fmt.Sprintf("2026-10-%02d", i+1)
+	}
+	v.Days[24].Hours = 25
+	link := monthOf(v, noon).Weeks[3][6].Link
+	_, asked := read(t, link, "/v1/gantt")
+	if asked.Get("from") != "2026-10-24T22:00:00Z" || asked.Get("until") != "2026-10-25T23:00:00Z" {
+		t.Errorf("%s asks for %v, want the 25 hours of the day", link, asked)
+	}
+}
+
+// The address of a page is found with a slash at its end.
+func TestASlashAtTheEndOfAnAddress(t *testing.T) {
+	for view, want := range map[string]string{
+		"/jobs/": "/jobs", "/jobs/a/?x=1": "/jobs/a?x=1", "/runs/a/1/": "/runs/a/1", "/nothing/": "", "//evil.example/": "", "/": "",
+	} {
+		w, _ := read(t, view, "/v1/jobs")
+		moved := w.Code == http.StatusMovedPermanently
+		if got := w.Header().Get("Location"); want != "" && (!moved || got != want) || want == "" && moved && strings.HasPrefix(got, "//") {
+			t.Errorf("%s: got %d to %q, want %q", view, w.Code, got, want)
 		}
 	}
 }

@@ -58,6 +58,9 @@ func monthOf(v *api.MonthView, now time.Time) *month {
 		day.Past = d.Date < today && len(day.Ends) == 0
 		if start, err := time.ParseInLocation(time.DateOnly, d.Date, zone); err == nil {
 			day.Link = "/timeline?span=1d&search=" + v.Job + "&from=" + start.UTC().Format(time.RFC3339)
+			if d.Hours != 0 { // the clock changes on this day
+				day.Link += "&until=" + start.AddDate(0, 0, 1).UTC().Format(time.RFC3339)
+			}
 		}
 		m.Total += d.Slots
 		m.Counted, m.Closed = m.Counted || len(day.Ends) > 0, m.Closed || d.Off != ""

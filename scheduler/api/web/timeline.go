@@ -78,13 +78,18 @@ func (s *site) timeline(r *http.Request) (*page, error) {
 	d.Span = shown.name
 	from, until := shown.around(s.ops.Now())
 	if d.From != "" {
-		at, err := readTime(d.From)
+		at, err := timeInAddress(d.From)
 		if err != nil {
-			return nil, &api.Problem{Status: http.StatusUnprocessableEntity, Detail: "The time " + strconv.Quote(d.From) +
-				" cannot be read: write it as 2026-01-31T02:30:00Z."}
+			return nil, err
 		}
 		from = at.Truncate(time.Minute) // a day of the month begins at midnight of its zone
 		until = from.Add(shown.length)
+	}
+	end := q.Get("until") // of a day that does not have 24 hours
+	if end != "" {
+		if until, err = timeInAddress(end); err != nil {
+			return nil, err
+		}
 	}
 	ask := url.Values{
 		"from": {from.Format(time.RFC3339)}, "until": {until.Format(time.RFC3339)}, "limit": {strconv.Itoa(ganttRows)},
@@ -101,6 +106,16 @@ func (s *site) timeline(r *http.Request) (*page, error) {
 	d.Chart = ganttOf(&v, shown.tick)
 	d.link(q, shown, from, v.Continue)
 	return &page{View: "timeline", Title: "Timeline", Watch: "*", Data: d}, nil
+}
+
+// timeInAddress reads a time in the address of a view.
+func timeInAddress(text string) (time.Time, error) {
+	at, err := readTime(text)
+	if err != nil {
+		return at, &api.Problem{Status: http.StatusUnprocessableEntity, Detail: "The time " + strconv.Quote(text) +
+			" cannot be read: write it as 2026-01-31T02:30:00Z."}
+	}
+	return at, nil
 }
 
 // link sets the links to other spans, states and pages.
@@ -133,10 +148,11 @@ func (d *timelineData) link(q url.Values, shown span, from time.Time, next strin
 	if d.From != "" {
 		d.Present = link("from", "")
 	}
+	end := q.Get("until") // other pages of the same jobs show the same time
 	if next != "" {
-		d.Next = link("continue", next)
+		d.Next = link("continue", next, "until", end)
 	}
 	if q.Get("continue") != "" {
-		d.First = link()
+		d.First = link("until", end)
 	}
 }

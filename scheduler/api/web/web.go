@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -126,8 +127,25 @@ func (s *site) routes() http.Handler {
 	mux.HandleFunc("POST /do/{action}", s.perform)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
+		if to := withoutSlash(mux, r); to != nil {
+			http.Redirect(w, r, to.String(), http.StatusMovedPermanently)
+			return
+		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// withoutSlash returns the address of the page that a request means, if it only has a slash too many at its end; nil if not.
+func withoutSlash(mux *http.ServeMux, r *http.Request) *url.URL {
+	short := path.Clean(r.URL.Path)
+	if r.Method != http.MethodGet || short+"/" != r.URL.Path {
+		return nil
+	}
+	to := &url.URL{Path: short, RawQuery: r.URL.RawQuery}
+	if _, pattern := mux.Handler(&http.Request{Method: r.Method, URL: to}); pattern == "GET /" {
+		return nil // there is no such page
+	}
+	return to
 }
 
 func (s *site) static(w http.ResponseWriter, r *http.Request) {
@@ -203,5 +221,5 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, p *page) {
 		p.Status = http.StatusOK
 	}
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(b.Bytes()) // the client may be gone
+	_, _ = w.Write(showTurns(b.Bytes())) // the client may be gone
 }

@@ -148,7 +148,8 @@ func (b *Backend) plan(
 	o.Ranges = policy.StepsBackfillable(o.Ranges, j, steps)
 	var exact bool
 	if o.Total, exact = policy.CountSlots(when, job.MaxBackfillSlots, o.Ranges...); !exact {
-		return &api.Refusal{Reason: fmt.Sprintf("the range has more than %d slots: backfill a part of it first", job.MaxBackfillSlots)}
+		text := fmt.Sprintf("the range has more than %d slots: backfill a part of it first", job.MaxBackfillSlots)
+		return &api.Invalid{Errors: []api.FieldError{{Field: "to", Message: text}}}
 	}
 	return nil
 }

@@ -55,3 +55,14 @@ func TestAStopLeavesALaterBackfillAlone(t *testing.T) {
 		t.Errorf("the later backfill is %s (%v), want it running", got.State, err)
 	}
 }
+
+// No later request of the same kind can succeed, so this is no conflict.
+func TestABackfillOfTooManySlotsIsInvalid(t *testing.T) {
+	b := inMemory(t)
+	b.define(t, "pay", `{"command":["true"],"every":"1s"}`)
+	o := job.Backfill{Job: "pay", From: time.Now().AddDate(-1, 0, 0).UTC(), To: time.Now().UTC(), Order: job.OldestFirst, Concurrency: 1}
+	wrong, ok := errors.AsType[*api.Invalid](func() error { _, err := b.StartBackfill(t.Context(), o, false); return err }())
+	if !ok || len(wrong.Errors) != 1 || wrong.Errors[0].Field != "to" {
+		t.Errorf("got %v, want a mistake in to", wrong)
+	}
+}

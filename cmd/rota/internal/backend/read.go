@@ -256,7 +256,10 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 	var views []api.WorkerView
 	for _, w := range b.mirror.Workers() {
 		v := api.NewWorkerView(*w)
-		v.Running, v.Armed, v.Free = running[w.Name], armed[w.Name], max(0, w.Capacity-taken[w.Name])
+		v.Running, v.Armed = running[w.Name], armed[w.Name]
+		if !w.AcceptsNone() {
+			v.Free = max(0, w.Capacity-taken[w.Name])
+		}
 		views = append(views, v)
 	}
 	return views, nil

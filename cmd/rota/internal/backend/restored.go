@@ -16,7 +16,8 @@ func (b *Backend) AcceptRestored(ctx context.Context, by string) (api.RestoredVi
 			return api.RestoredView{}, err
 		}
 		return api.RestoredView{}, &api.Refusal{
-			Reason: "there is nothing to accept: this process has not seen a store that is ahead of the present one",
+			Reason: "there is nothing to accept: this process has not seen a store that is ahead of the present one; " +
+				"if another process waits, its log says so: accept the store there, by --server with its address",
 		}
 	}
 	seen, err := b.cfg.Admission.Accept(ctx, b.cfg.Now(), by)

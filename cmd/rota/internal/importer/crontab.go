@@ -81,7 +81,10 @@ func (c *crontab) assign(n int, name, value string) {
 				value)
 		}
 	case "SHELL":
-		c.shell = value
+		c.shell, c.env["SHELL"] = value, value // cron also puts it into the environment
+		if value == "/bin/sh" {
+			delete(c.env, "SHELL")
+		}
 	case "CRON_TZ":
 		c.timezone = value
 	case "RANDOM_DELAY":
@@ -139,6 +142,9 @@ func (c *crontab) entry(n int, line string) {
 	if rest == "" {
 		c.lost(n, "the line has no command")
 		return
+	}
+	if Background(rest) {
+		c.lost(n, "the command ends with &: rota kills what still runs when the shell has ended; leave the & out")
 	}
 	c.res.MachineZone = c.res.MachineZone || c.timezone == ""
 	script := input(rest)
@@ -262,4 +268,13 @@ func commandName(command string) string {
 var notPrograms = []string{
 	"cd", "test", "[", "]", "if", "then", "else", "fi", "command", "exec", "nice", "ionice", "env", "sudo", "time", "timeout", "root",
 	"flock", "chronic", "bash", "sh", "/bin/sh", "/bin/bash", "python", "python3", "php", "perl", "ruby", "node", "!", ":",
+}
+
+// Background reports whether a shell does not wait for the last command of a script. When the shell has ended, a worker kills such a
+// command, and cron does not.
+func Background(script string) bool {
+	script = strings.TrimSpace(script)
+	last := strings.TrimSpace(script[strings.LastIndex(script, "\n")+1:])
+	before, ok := strings.CutSuffix(last, "&")
+	return ok && !strings.HasPrefix(last, "#") && !strings.HasSuffix(before, "&") && !strings.HasSuffix(before, "\\")
 }

@@ -238,7 +238,8 @@ function print(text) {
       }
       continue;
     }
-    const clean = part[0] === '\x1b' ? '' : part.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g, ''); // with ESC begin the sequences
+    const clean = part[0] === '\x1b' ? '' : part.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g, '') // with ESC begin the sequences
+      .replace(/[\u202a-\u202e\u2066-\u2069]/g, c => '\\u' + c.charCodeAt(0).toString(16)); // as in bidi.go
     if (!clean) continue;
     const span = document.createElement('span');
     span.className = (style.color + (style.bold ? ' a-b' : '')).trim();
