@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
 )
 
@@ -46,9 +47,12 @@ func (w *Worker) checkDisk(ctx context.Context) {
 	w.diskErr = err
 	w.mu.Unlock()
 	switch {
-	case unwritable(err) && !unwritable(before):
+	case needsRoom(err) && !needsRoom(before):
 		wake(w.sweepSoon)
-		w.log.Error("worker accepts no runs, since its disk cannot be written to: make room", "dir", w.cfg.DataDir, "err", err)
+		w.log.Error("worker accepts no runs, since its disk cannot be written to: make room, or repair it",
+			"dir", w.cfg.DataDir, "err", err)
+	case unwritable(err) && !unwritable(before):
+		w.log.Error("worker accepts no runs, since it cannot open files", "dir", w.cfg.DataDir, "err", err)
 	case err != nil && before == nil:
 		w.log.Error("worker accepts no runs, since its disk does not answer", "dir", w.cfg.DataDir)
 	case err == nil && before != nil:
@@ -59,11 +63,15 @@ func (w *Worker) checkDisk(ctx context.Context) {
 // unwritable reports whether err, the result of a probe, says that the disk answers but cannot be written to.
 func unwritable(err error) bool { return err != nil && !errors.Is(err, output.ErrNoAnswer) }
 
+// needsRoom reports whether err, the result of a probe, says that the disk cannot be written to, so that less output may help. A
+// process without descriptors has room.
+func needsRoom(err error) bool { return unwritable(err) && !executor.NoDescriptor(err) }
+
 // diskFull reports whether the disk answers but cannot be written to.
 func (w *Worker) diskFull() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return unwritable(w.diskErr)
+	return needsRoom(w.diskErr)
 }
 
 // probeDisk checks whether the disk can be written to, and returns when it answers. It waits for the journal too: the

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -27,6 +28,8 @@ type Journal struct {
 	db   *bolt.DB
 	wake chan struct{} // holds a token when the writer must look at the queue
 	done chan struct{} // closed when the writer has ended
+
+	failed atomic.Bool // the last change could not be written
 
 	mu      sync.Mutex
 	lastKey uint64   // guarded by mu: number of the last entry
@@ -117,10 +120,16 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// awaitDisk returns when the change under way has been written, or at once if there is none. The wait has no limit.
+// awaitDisk returns when the change under way has been written, or at once if there is none. The wait has no limit. If the last
+// change could not be written, it writes the journal again: the rest of the disk may work.
 func (j *Journal) awaitDisk() error {
 	tx, err := j.db.Begin(true)
-	if err == nil {
+	switch {
+	case err != nil:
+	case j.failed.Load():
+		err = tx.Commit() // writes and syncs, although nothing has changed
+		j.failed.Store(err != nil)
+	default:
 		err = tx.Rollback()
 	}
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"math"
 	"os"
 	"runtime/debug"
 	"time"
@@ -17,6 +19,9 @@ var ErrDamaged = errors.New("the file is damaged")
 
 // openIntact opens the database in a file and reads all of it. Otherwise damage would end the process later, at each start again.
 func openIntact(path string) (db *bolt.DB, err error) {
+	if err := readFile(path); err != nil {
+		return nil, fmt.Errorf("%w (repair the disk; without this file, the outcomes in it are lost)", err)
+	}
 	err = findDamage(func() (err error) {
 		db, err = bolt.Open(path, 0o600, &bolt.Options{
 			Timeout: journalLockTimeout, FreelistType: bolt.FreelistMapType, PageSize: journalPage,
@@ -30,6 +35,20 @@ func openIntact(path string) (db *bolt.DB, err error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// readFile reads a whole file, if it is one. A disk that does not read it would look like damage to bbolt.
+func readFile(path string) error {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil //nolint:nilerr // bbolt reports the error, if there is one
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(io.Discard, io.NewSectionReader(f, 0, math.MaxInt64))
+	return err
 }
 
 // findDamage calls do, and returns ErrDamaged if bbolt finds damage: it panics then, or accesses memory beyond the end of the file.

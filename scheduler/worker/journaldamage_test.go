@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,5 +73,16 @@ func TestADamagedJournalIsSetAside(t *testing.T) {
 				t.Errorf("the new journal has %d outcomes, and %v", len(got), unreadable)
 			}
 		})
+	}
+}
+
+// TestAJournalThatCannotBeRead is not damaged. Nothing lies at the begin of this process's memory, so the kernel refuses to read it.
+func TestAJournalThatCannotBeRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	if err := os.Symlink("/proc/self/mem", path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openIntact(path); !errors.Is(err, syscall.EIO) || errors.Is(err, ErrDamaged) {
+		t.Errorf("got %v, want %v alone", err, syscall.EIO)
 	}
 }

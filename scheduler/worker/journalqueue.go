@@ -163,6 +163,7 @@ func (j *Journal) commit(b *batch) {
 		}
 		return bucket.Put([]byte(b.entry.key), bytes.Join(b.outcomes, []byte("\n")))
 	})
+	j.failed.Store(err != nil)
 	if b.timeout != nil {
 		b.timeout.Stop()
 	}

@@ -38,6 +38,9 @@ func LockDir(dir string, patience time.Duration) (*os.File, error) {
 	for began := time.Now(); errors.Is(err, ErrLocked) && time.Since(began) < patience; err = tryLock(f) {
 		time.Sleep(lockPoll)
 	}
+	if err != nil && !errors.Is(err, ErrLocked) { // the file system cannot lock
+		return nil, errors.Join(fmt.Errorf("lock directory %s: %w", dir, err), f.Close())
+	}
 	if err != nil {
 		defer f.Close()
 		holder, _ := io.ReadAll(io.LimitReader(f, 64))
@@ -63,7 +66,9 @@ func checkDatabase(dir string) error {
 		return fmt.Errorf("open database: %w", err)
 	}
 	defer f.Close()
-	if err := tryLock(f); err != nil {
+	if err := tryLock(f); err != nil && !errors.Is(err, ErrLocked) {
+		return fmt.Errorf("lock database %s: %w", path, err)
+	} else if err != nil {
 		return fmt.Errorf("lock database %s: %w, held by another etcd (stop it: lsof %s names it)", path, err, path)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	bolterrors "go.etcd.io/bbolt/errors"
 	"go.uber.org/zap/zapcore"
 )
 
@@ -99,10 +100,23 @@ func remedy(fields []zapcore.Field) string {
 	switch err := fields[i].Interface.(error); {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "make room on the disk, then start this replica again: its data is kept"
-	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO):
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), errors.Is(err, bolterrors.ErrInvalid):
 		return "repair the disk, then start this replica again; if its data is lost: docs/how-to/replace-a-member.md"
+	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "this machine lacks memory or open files: give it more, then start this replica again"
 	}
 	return ""
+}
+
+// endOfDisk is what follows a panic in etcd's log. If there is a remedy, fatal ends the process as after a fatal error, since a stack
+// would only hide the last line of the log. Any other panic is a mistake in etcd, whose stack matters.
+type endOfDisk struct{ fatal zapcore.CheckWriteHook }
+
+func (e endOfDisk) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+	if remedy(fields) != "" {
+		e.fatal.OnWrite(entry, fields)
+	}
+	panic(entry.Message)
 }
 
 // level demotes warnings that need no action of an operator.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	bolterrors "go.etcd.io/bbolt/errors"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -129,6 +130,11 @@ func TestTheLastLineIsWrittenBeforeTheProcessEnds(t *testing.T) {
 	l.Panic("the disk is gone")
 }
 
+// fatalCount counts the ends of the process.
+type fatalCount int
+
+func (f *fatalCount) OnWrite(*zapcore.CheckedEntry, []zapcore.Field) { *f++ }
+
 // TestADiskThatEndsTheProcess: etcd's own words for a full disk suggest that its log is lost.
 func TestADiskThatEndsTheProcess(t *testing.T) {
 	t.Parallel()
@@ -140,13 +146,20 @@ func TestADiskThatEndsTheProcess(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "db", Err: syscall.EDQUOT}, "make room on the disk"},
 		{&fs.PathError{Op: "write", Path: "db", Err: syscall.EIO}, "repair the disk"},
 		{&fs.PathError{Op: "open", Path: "db", Err: syscall.EROFS}, "repair the disk"},
+		{bolterrors.ErrInvalid, "repair the disk"},
+		{syscall.ENOMEM, "lacks memory"},
 		{io.ErrUnexpectedEOF, ""},
 	} {
 		log, lines := newLog(hclog.Info)
+		var fatal fatalCount
 		func() {
 			defer func() { _ = recover() }()
-			zap.New(newLogCore(log, nil)).Panic("failed to read WAL, cannot be repaired", zap.Error(tt.err))
+			hook := zap.WithPanicHook(endOfDisk{&fatal})
+			zap.New(newLogCore(log, nil), hook).Panic("failed to open database", zap.Error(tt.err))
 		}()
+		if (fatal == 1) != (tt.want != "") {
+			t.Errorf("%v: %d plain ends of the process; only without a hint it shows the stack of etcd", tt.err, fatal)
+		}
 		if _, hint, _ := strings.Cut(lines.String(), "hint="); !strings.Contains(hint, tt.want) || tt.want == "" && hint != "" {
 			t.Errorf("%v: got %q, want the hint %q", tt.err, lines, tt.want)
 		}

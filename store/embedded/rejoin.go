@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -32,8 +35,8 @@ func (s *Server) added(ctx context.Context, e *embed.Config) (bool, error) {
 		return false, fmt.Errorf("%s holds a cluster of one, and etcd.embedded.cluster lists %d members: %w; %s",
 			s.cfg.Dir, len(others)+1, ErrMembers, s.cfg.growth())
 	}
-	if s.cfg.hasData() || len(others) == 0 {
-		return false, nil
+	if has, err := s.cfg.hasData(); err != nil || has || len(others) == 0 {
+		return false, err
 	}
 	if s.cfg.Rejoin {
 		return false, s.join(ctx, e)
@@ -70,10 +73,13 @@ func (c Config) growth() string {
 	}
 }
 
-// hasData reports whether the member has data of a cluster.
-func (c Config) hasData() bool {
-	logs, _ := filepath.Glob(filepath.Join(c.Dir, "member", "wal", "*.wal"))
-	return len(logs) > 0
+// hasData reports whether the member has data of a cluster. A directory that cannot be read is no sign that there is none.
+func (c Config) hasData() (bool, error) {
+	files, err := os.ReadDir(filepath.Join(c.Dir, "member", "wal"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("read etcd's log: %w", err)
+	}
+	return slices.ContainsFunc(files, func(f fs.DirEntry) bool { return filepath.Ext(f.Name()) == ".wal" }), nil
 }
 
 // lost returns the text of an error. It says that knows, the source, has a record of this member, and what the operator

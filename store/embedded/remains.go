@@ -22,8 +22,11 @@ var ErrIncomplete = errors.New("a database without etcd's log is no member of a 
 // If etcd is killed at its first start, it also leaves a database without a log. Such a database has applied no write, and etcd can
 // use it.
 func (c Config) checkComplete() error {
+	if has, err := c.hasData(); err != nil || has {
+		return err
+	}
 	path := datadir.ToBackendFileName(c.Dir)
-	if info, err := os.Stat(path); c.hasData() || err != nil || info.Size() == 0 || !appliedWrites(path) {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 || !appliedWrites(path) {
 		return nil
 	}
 	return fmt.Errorf("%s: %w: a restore failed or was interrupted, or the file was copied there; "+

@@ -44,6 +44,23 @@ func TestADatabaseWithoutALogIsRefused(t *testing.T) {
 	}
 }
 
+// TestALogThatCannotBeRead is no log that is missing: neither a restore nor a new membership would help.
+func TestALogThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	cfg := solo(t)
+	member := filepath.Join(cfg.Dir, "member")
+	if err := errors.Join(os.MkdirAll(filepath.Join(member, "snap"), 0o700),
+		os.WriteFile(filepath.Join(member, "snap", "db"), []byte("a database"), 0o600),
+		os.WriteFile(filepath.Join(member, "wal"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := tryStart(t, cfg)
+	wantError(t, err, "read etcd's log", filepath.Join(member, "wal"))
+	if errors.Is(err, ErrIncomplete) {
+		t.Errorf("got %v, want no %v", err, ErrIncomplete)
+	}
+}
+
 // TestAKilledFirstStartIsRepeated leaves in a directory what etcd leaves that is killed between its database and its log.
 func TestAKilledFirstStartIsRepeated(t *testing.T) {
 	t.Parallel()

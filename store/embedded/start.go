@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 	"go.etcd.io/etcd/server/v3/proxy/grpcproxy/adapter"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"google.golang.org/grpc"
 )
 
@@ -148,7 +149,7 @@ func (s *Server) launch(ctx context.Context) (err error) {
 		}
 	}
 
-	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(s.core))
+	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(s.core, zap.WithPanicHook(endOfDisk{zapcore.WriteThenFatal})))
 	e.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.ChainUnaryInterceptor(s.refuseStatus)}
 	e.ServiceRegister = func(g *grpc.Server) {
 		s.grpcMu.Lock()

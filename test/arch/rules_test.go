@@ -76,7 +76,7 @@ var libraryRules = map[string]rule{
 	},
 	"store/embedded": {
 		// bbolt reads the list of members in etcd's own file.
-		external: []string{"go.etcd.io/bbolt", etcdClient, "go.etcd.io/etcd/client/pkg/v3/fileutil",
+		external: []string{"go.etcd.io/bbolt", "go.etcd.io/bbolt/errors", etcdClient, "go.etcd.io/etcd/client/pkg/v3/fileutil",
 			"go.etcd.io/etcd/client/pkg/v3/transport", "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/server/v3/...",
 			"go.uber.org/zap/...", "google.golang.org/grpc/...", "google.golang.org/protobuf/proto",
 			"github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},

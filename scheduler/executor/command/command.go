@@ -179,10 +179,14 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	p, err := start(prog, group, w, &wg)
+	p, err := startPatiently(ctx, func() (*process, error) { return start(prog, group, w, &wg) })
 	w.Close()
 	if err != nil {
-		return failure(errors.Join(startError(prog, err), e.dissolve(group)))
+		err = errors.Join(startError(prog, err), e.dissolve(group))
+		if o, ended := executor.Interrupted(ctx, req, e.now()); ended {
+			return o
+		}
+		return failure(err)
 	}
 	p.mark, p.sweeper = req.Mark, &e.sweeper
 	drained := make(chan struct{})

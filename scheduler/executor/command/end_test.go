@@ -21,9 +21,9 @@ func TestAProgramThatExitsBeforeTheSignal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.mark, p.finding = "m", make(chan []int, 1)
+	p.mark, p.finding = "m", make(chan found, 1)
 	<-p.exited // end learns this after its search
-	p.finding <- nil
+	p.finding <- found{}
 	if how := p.end(time.Second, nil, io.Discard); how != "" {
 		t.Errorf("got %q, want that the program has ended by itself", how)
 	}

@@ -86,7 +86,15 @@ func (o *outputs) read(path string) (map[string]string, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always, and it needs no descriptor
 		return nil, nil
 	}
+	return o.readThere(path)
+}
+
+// readThere is read for a file that is probably there: a short machine may not know it at first.
+func (o *outputs) readThere(path string) (map[string]string, error) {
 	f, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		_ = os.RemoveAll(path)
 		return nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)

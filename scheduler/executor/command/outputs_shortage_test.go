@@ -41,6 +41,13 @@ func TestOutputsOfACrowdedWorker(t *testing.T) {
 	}
 }
 
+// TestMissingOutputsOfAShortMachine covers a machine that lacked memory when it was first asked whether the file exists.
+func TestMissingOutputsOfAShortMachine(t *testing.T) {
+	if list, err := (&outputs{}).readThere(filepath.Join(t.TempDir(), "1")); err != nil || list != nil {
+		t.Errorf("got %v, %v, want neither", list, err)
+	}
+}
+
 // TestAWorkerThatCannotMakeTheDirectoryOfOutputs is broken, not the job.
 func TestAWorkerThatCannotMakeTheDirectoryOfOutputs(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "file")

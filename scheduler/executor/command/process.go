@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ type process struct {
 	exited  chan struct{} // closed when the program has exited; on Linux it stays a zombie until reap
 	mark    string        // the mark of the program and its descendants; "": none
 	sweeper *procs.Sweeper
-	finding chan []int // result of the search for marked processes; nil: none is under way. Used only by end
+	finding chan found // result of the search for marked processes; nil: none is under way. Used only by end
 }
 
 // start starts the program, with out as its stdout and stderr, in the cgroup if there is one.
@@ -61,6 +62,29 @@ func start(prog program, group *cgroups.Group, out *os.File, wg *sync.WaitGroup)
 		})
 	})
 	return p, <-started
+}
+
+// While only this program cannot be started, its start is tried again after growing pauses, which together last most of a second.
+const (
+	firstStartPause = 20 * time.Millisecond
+	lastStartPause  = 400 * time.Millisecond
+)
+
+// startPatiently calls start, which starts the program. A shortage may last for a moment, and a program that is just being written
+// cannot be executed. Such a job must not fail.
+func startPatiently(ctx context.Context, start func() (*process, error)) (*process, error) {
+	for pause := firstStartPause; ; pause *= 2 {
+		p, err := start()
+		again := errors.Is(err, syscall.ETXTBSY) || isShortage(err) && CheckStart() == nil
+		if !again || pause > lastStartPause {
+			return p, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // over reports whether the program has exited. It also asks the kernel: if this process was suspended, p.exited may be out of
@@ -122,24 +146,33 @@ const endedByTerm = ", ended by SIGTERM"
 // familyTimeout is how long the search for processes may take. It is shorter than executor.HurryGrace.
 const familyTimeout = 200 * time.Millisecond
 
-// family returns the processes with the mark, inside and outside of the group. known is false if the search takes too long: in
-// the kernel, a process that waits for a disk can delay the search, and signals must not wait for that. At most one search is
-// under way.
+// found is the result of a search for marked processes.
+type found struct {
+	pids []int
+	err  error // why pids may be incomplete
+}
+
+// family returns the processes with the mark, inside and outside of the group. known is false if the search fails or takes too
+// long. In the kernel, a process that waits for a disk can delay the search, and signals must not wait for that. At most one search
+// is under way.
 func (p *process) family() (pids []int, known bool) {
 	if p.mark == "" {
 		return nil, true
 	}
 	if p.finding == nil {
-		finding := make(chan []int, 1)
-		go func() { finding <- p.sweeper.Find(p.mark) }() // ends when the kernel answers
+		finding := make(chan found, 1)
+		go func() { // ends when the kernel answers
+			pids, err := p.sweeper.Find(p.mark)
+			finding <- found{pids, err}
+		}()
 		p.finding = finding
 	}
 	limit := time.NewTimer(familyTimeout)
 	defer limit.Stop()
 	select {
-	case pids = <-p.finding:
+	case f := <-p.finding:
 		p.finding = nil
-		return pids, true
+		return f.pids, f.err == nil
 	case <-limit.C:
 		return nil, false
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // procDir is where the kernel shows processes, and readLimit how long it may take to show the environment of one of them. Usually
@@ -29,8 +31,8 @@ var hanging sync.Map
 func file(pid int, name string) string { return filepath.Join(procDir, strconv.Itoa(pid), name) }
 
 // marksOf returns the marks of those processes that have one. It leaves out the processes whose environments cannot be read now,
-// and returns their numbers.
-func marksOf(pids []int) (marks map[int]string, hung []int) {
+// and returns their numbers. With an error, which is a shortage, it may also leave out others.
+func marksOf(pids []int) (marks map[int]string, hung []int, err error) {
 	marks = make(map[int]string)
 	pids = slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
 		_, hangs := hanging.Load(pid)
@@ -48,13 +50,13 @@ func marksOf(pids []int) (marks map[int]string, hung []int) {
 				marks[pids[i]] = mark
 			}
 		}
-		if n < len(pids) {
-			hung = append(hung, pids[n])
-			n++
+		if n == len(pids) {
+			return marks, hung, r.err
 		}
-		pids = pids[n:]
+		hung = append(hung, pids[n])
+		pids = pids[n+1:]
 	}
-	return marks, hung
+	return marks, hung, nil
 }
 
 // reading reads the marks of processes, one after the other.
@@ -62,20 +64,26 @@ type reading struct {
 	pids  []int
 	marks []string     // those before at are valid
 	at    atomic.Int64 // the index of the process that is being read; abandoned
+	err   error        // the shortage that ended it early; valid when done is closed
 	done  chan struct{}
 }
 
 // abandoned is the index of a reading that nobody waits for.
 const abandoned = -1
 
-// run reads the marks. It returns early if a read has taken too long.
+// run reads the marks. It returns early if a read has taken too long, or if this process lacks something to read more.
 func (r *reading) run() {
 	defer close(r.done)
 	var s scanner
 	for i, pid := range r.pids {
-		r.marks[i] = s.mark(pid)
+		mark, err := s.mark(pid)
+		r.marks[i] = mark
 		if !r.at.CompareAndSwap(int64(i), int64(i+1)) {
 			hanging.Delete(pid)
+			return
+		}
+		if err != nil {
+			r.err = err
 			return
 		}
 	}
@@ -121,7 +129,7 @@ func unreadable(hung []int, own bool) error {
 
 // began returns when a process began, in ticks of the kernel's clock; 0 if that is unknown.
 func began(pid int) uint64 {
-	f := status(pid)
+	f, _ := status(pid)
 	if len(f) < 20 {
 		return 0
 	}
@@ -130,13 +138,22 @@ func began(pid int) uint64 {
 }
 
 // status returns the fields of a process's stat file from its state on; nil if it has ended. The fields before are its number and
-// its name, which may contain anything.
-func status(pid int) [][]byte {
+// its name, which may contain anything. An error is a shortage.
+func status(pid int) ([][]byte, error) {
 	stat, err := os.ReadFile(file(pid, "stat"))
 	if err != nil {
-		return nil
+		return nil, shortage(err)
 	}
-	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]), nil
+}
+
+// shortage returns err if it says that this process, or its machine, lacks a descriptor or memory; otherwise nil. Other errors say
+// that the process that is read has ended.
+func shortage(err error) error {
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) {
+		return fmt.Errorf("read processes: %w", err)
+	}
+	return nil
 }
 
 // scanner reads the environments of processes. It uses its buffer again.
@@ -146,16 +163,20 @@ type scanner struct{ buf []byte }
 const maxEnviron = 4 << 20
 
 // mark returns the mark of a process; "" if it has none, has ended, or cannot be read. It waits for a process that is replacing its
-// program, which has no environment for a moment.
-func (s *scanner) mark(pid int) string {
+// program, which has no environment for a moment. An error is a shortage.
+func (s *scanner) mark(pid int) (string, error) {
 	for range 100 {
-		mark, empty := s.read(pid)
-		if !empty || !replacing(status(pid)) {
-			return mark
+		mark, empty, err := s.read(pid)
+		if err != nil || !empty {
+			return mark, err
+		}
+		now, err := status(pid)
+		if err != nil || !replacing(now) {
+			return "", err
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return ""
+	return "", nil
 }
 
 // replacing reports whether the process with this status has memory, but no environment yet. Kernel threads have no memory. A
@@ -166,10 +187,10 @@ func replacing(status [][]byte) bool {
 }
 
 // read is mark without the wait. empty is true if the environment could be read and has nothing.
-func (s *scanner) read(pid int) (mark string, empty bool) {
+func (s *scanner) read(pid int) (mark string, empty bool, err error) {
 	f, err := os.Open(file(pid, "environ"))
 	if err != nil {
-		return "", false
+		return "", false, shortage(err)
 	}
 	defer f.Close()
 	if s.buf == nil {
@@ -183,7 +204,7 @@ func (s *scanner) read(pid int) (mark string, empty bool) {
 			break
 		}
 		if err != nil {
-			return "", false
+			return "", false, shortage(err)
 		}
 		if n == len(s.buf) {
 			s.buf = append(s.buf, make([]byte, len(s.buf))...)
@@ -194,13 +215,13 @@ func (s *scanner) read(pid int) (mark string, empty bool) {
 	for i := 0; i < len(env); {
 		at := bytes.Index(env[i:], key)
 		if at < 0 {
-			return "", false
+			return "", false, nil
 		}
 		if at += i; at == 0 || env[at-1] == 0 {
 			value, _, _ := bytes.Cut(env[at+len(key):], []byte{0})
-			return string(value), false
+			return string(value), false, nil
 		}
 		i = at + len(key)
 	}
-	return "", n == 0
+	return "", n == 0, nil
 }

@@ -13,16 +13,16 @@ import (
 )
 
 // killMarked kills the processes with one of the marks until a scan finds none, for at most limit. own says that the marks belong
-// to the life of this process.
+// to the life of this process. A scan that lacks a descriptor or memory is repeated too.
 func killMarked(marks map[string]bool, limit time.Duration, own bool) error {
 	pause, waited := time.Millisecond, time.Duration(0)
 	for {
 		pids, hung, err := marked(marks)
-		if err != nil {
+		if err != nil && (shortage(err) == nil || waited >= limit) {
 			return err
 		}
 		unread := unreadable(hung, own)
-		if len(pids) == 0 && (unread == nil || waited >= readLimit) { // a slow machine may still answer
+		if err == nil && len(pids) == 0 && (unread == nil || waited >= readLimit) { // a slow machine may still answer
 			return unread
 		}
 		for _, pid := range pids {
@@ -37,17 +37,20 @@ func killMarked(marks map[string]bool, limit time.Duration, own bool) error {
 	}
 }
 
-// findMarked returns the processes that carry one of the marks, by mark.
-func findMarked(marks map[string]bool) map[string][]int {
+// findMarked returns the processes that carry one of the marks, by mark; none if the processes cannot be listed at all.
+func findMarked(marks map[string]bool) finds {
 	found := make(map[string][]int)
-	all, _ := list()
-	pids, _ := marksOf(all)
+	all, err := list()
+	if err != nil {
+		return finds{err: shortage(err)}
+	}
+	pids, _, err := marksOf(all)
 	for pid, mark := range pids {
 		if marks[mark] {
 			found[mark] = append(found[mark], pid)
 		}
 	}
-	return found
+	return finds{found, err}
 }
 
 // SignalOutside sends a signal to the processes of pids that still carry the mark and are not in the process group pgid.
@@ -61,15 +64,16 @@ func SignalOutside(pgid int, pids []int, mark string, sig syscall.Signal) error 
 	return err
 }
 
-// Alive reports whether the process group has a member that is not a zombie.
+// Alive reports whether the process group has a member that is not a zombie. Members that cannot be read for a
+// shortage count as alive.
 func Alive(pgid int) bool {
 	pids, err := list()
 	if err != nil {
 		return unix.Kill(-pgid, 0) == nil
 	}
 	return slices.ContainsFunc(pids, func(pid int) bool {
-		f := status(pid) // state, parent, group and more
-		return len(f) > 2 && string(f[2]) == strconv.Itoa(pgid) && f[0][0] != 'Z' && f[0][0] != 'X'
+		f, err := status(pid) // state, parent, group and more
+		return err != nil || len(f) > 2 && string(f[2]) == strconv.Itoa(pgid) && f[0][0] != 'Z' && f[0][0] != 'X'
 	})
 }
 
@@ -79,7 +83,7 @@ func marked(marks map[string]bool) (pids, hung []int, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	found, hung := marksOf(all)
+	found, hung, err := marksOf(all)
 	self := os.Getpid()
 	for pid, mark := range found {
 		if pid != self && covered(mark, marks) {
@@ -87,7 +91,7 @@ func marked(marks map[string]bool) (pids, hung []int, err error) {
 		}
 	}
 	slices.Sort(pids)
-	return pids, hung, nil
+	return pids, hung, err
 }
 
 // signalMarked sends a signal to the process if it still carries one of the marks. Its number may already belong to another
@@ -101,7 +105,7 @@ func signalMarked(pid int, marks map[string]bool, sig syscall.Signal) error {
 		err = unix.Kill(pid, sig)
 	default:
 		defer func() { _ = unix.Close(fd) }()
-		if found, _ := marksOf([]int{pid}); !covered(found[pid], marks) {
+		if found, _, _ := marksOf([]int{pid}); !covered(found[pid], marks) {
 			return nil
 		}
 		err = unix.PidfdSendSignal(fd, sig, nil, 0)

@@ -12,7 +12,7 @@ import (
 // killMarked finds no processes, since other systems do not show their environments.
 func killMarked(map[string]bool, time.Duration, bool) error { return nil }
 
-func findMarked(map[string]bool) map[string][]int { return nil }
+func findMarked(map[string]bool) finds { return finds{} }
 
 // SignalOutside does nothing, since no marked processes are found.
 func SignalOutside(int, []int, string, syscall.Signal) error { return nil }

@@ -33,7 +33,7 @@ const killLimit = 10 * time.Second
 // zero value is ready to use.
 type Sweeper struct {
 	kills    rounds[error]
-	searches rounds[map[string][]int]
+	searches rounds[finds]
 }
 
 // Kill kills the processes of a mark of this life like KillMarked. Its error may concern a process of another caller's attempt.
@@ -44,8 +44,18 @@ func (s *Sweeper) Kill(mark string) error {
 	return s.kills.join(mark, func(marks map[string]bool) error { return killMarked(marks, killLimit, true) })
 }
 
-// Find returns the processes that carry the mark; none if the processes cannot be read.
-func (s *Sweeper) Find(mark string) []int { return s.searches.join(mark, findMarked)[mark] }
+// finds are the processes that a search has found, by mark. With an error, which is a shortage, there may be more.
+type finds struct {
+	pids map[string][]int
+	err  error
+}
+
+// Find returns the processes that carry the mark; none if the processes cannot be read at all. With an error, which says that this
+// process lacks a descriptor or memory, there may be more.
+func (s *Sweeper) Find(mark string) ([]int, error) {
+	f := s.searches.join(mark, findMarked)
+	return f.pids[mark], f.err
+}
 
 // rounds lets callers share a scan: callers that arrive during a round share the next one.
 type rounds[T any] struct {

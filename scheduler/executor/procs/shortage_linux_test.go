@@ -1,0 +1,62 @@
+package procs
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestAProcessWithoutDescriptors looks for processes while this one cannot open a file for a moment. It is not parallel, because
+// other tests open files.
+func TestAProcessWithoutDescriptors(t *testing.T) {
+	const life = "test-shortage"
+	cmd := exec.Command("sleep", "1000")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), Env + "=" + Mark(life, 1)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, unread := marksOf([]int{cmd.Process.Pid})
+	_, unfound := new(Sweeper).Find(Mark(life, 1))
+	alive := Alive(cmd.Process.Pid)
+	restored := make(chan error, 1)
+	time.AfterFunc(200*time.Millisecond, func() { restored <- unix.Setrlimit(unix.RLIMIT_NOFILE, &before) })
+	killed := new(Sweeper).Kill(Mark(life, 1))
+	if err := <-restored; err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"its mark was read": unread, "it was looked for": unfound} {
+		if err == nil {
+			t.Errorf("without a descriptor, %s without an error", what)
+		}
+	}
+	if !alive {
+		t.Error("a group that cannot be read counts as gone")
+	}
+	if killed != nil {
+		t.Errorf("after the shortage: %v", killed)
+	}
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("the process ended with %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the process was not killed")
+		_ = cmd.Process.Kill()
+	}
+}
