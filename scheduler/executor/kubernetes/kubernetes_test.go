@@ -167,11 +167,16 @@ func TestReasonsNameTheTrouble(t *testing.T) {
 		"an image that cannot be pulled": {
 			waiting("ImagePullBackOff", "no such host"), nil, "pod did not start within 1s: image report:7 cannot be pulled: ImagePullBackOff: no such host", true,
 		},
+		"an image of an init container": {map[string]any{"phase": "Pending", "initContainerStatuses": []any{map[string]any{
+			"name": "setup", "image": "setup:7", "state": map[string]any{"waiting": map[string]any{"reason": "ImagePullBackOff", "message": "no such host"}},
+		}}, "containerStatuses": waiting("PodInitializing", "")["containerStatuses"]}, nil, "image setup:7 cannot be pulled: ImagePullBackOff", true},
+		"an init container that fails": {map[string]any{"phase": "Failed", "initContainerStatuses": []any{map[string]any{
+			"name": "setup", "state": map[string]any{"terminated": map[string]any{"exitCode": 3}},
+		}}, "containerStatuses": waiting("PodInitializing", "")["containerStatuses"]}, nil, "ended as Failed: init container setup: exit code 3", true},
 		"an image that is never there": {waiting("ErrImageNeverPull", ""), nil, "image report:7 cannot be pulled: ErrImageNeverPull", true},
 		"no node": {map[string]any{"phase": "Pending", "conditions": []any{map[string]any{
 			"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available",
 		}}}, nil, "no node takes the pod: 0/1 nodes are available", true},
-		"no rights":       {nil, func(s *server, _ *executor.Request) { s.forbid = true }, "namespace jobs-ns: jobs.batch is forbidden", true},
 		"no namespace":    {nil, func(_ *server, r *executor.Request) { r.Spec.Kubernetes.Namespace = "absent" }, "namespace absent does not exist", true},
 		"not a namespace": {nil, func(_ *server, r *executor.Request) { r.Spec.Kubernetes.Namespace = "kube-system" }, "namespace kube-system is not in worker.kubernetes.namespaces", false},
 		"deleted by hand": {running(), func(s *server, _ *executor.Request) {
