@@ -147,7 +147,7 @@ func (a *attempt) delete(ctx context.Context, name string) error {
 }
 
 // remove deletes the Job, and waits until its pod is gone. It does not wait for long if another worker may execute the run. Before
-// it deletes the Job, it shows it to see, and stops if that returns an outcome: an API server that was away may have missed the end.
+// it deletes the Job, it calls see. If see returns an outcome, the Job stays: it ended unnoticed while the API server was away.
 func (a *attempt) remove(see func(view) *job.Outcome) (*job.Outcome, error) {
 	ctx, cancel := context.WithTimeout(a.patience, a.req.Spec.KillGrace.Std()+removeLimit)
 	defer cancel()
