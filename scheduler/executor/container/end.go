@@ -75,8 +75,8 @@ func failure(err error) job.Outcome {
 // run. It returns when the container has ended, however long the engine needs, and says how it ended. The new name comes first:
 // if this process dies now, no later attempt takes the exit for a result. ours is false if a later attempt has given the container
 // its own name: this worker was paused for longer than its lease. Then stop does nothing. exited is the last state of a program
-// that had exited before the signal: its exit decides. Otherwise exited is nil. If the engine did not answer the signal, the time of
-// the exit decides: an engine on another machine needs a clock that is about right.
+// that had exited before the signal: its exit decides. Otherwise exited is nil. If the engine did not answer the signal, the time
+// of the exit decides: an engine on another machine needs a clock that is about right.
 func (e *Executor) stop(
 	ctx context.Context, req *executor.Request, c *state, out io.Writer,
 ) (how string, ours bool, exited *state) {
