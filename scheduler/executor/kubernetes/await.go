@@ -41,7 +41,7 @@ func (a *attempt) await(ctx context.Context, output *output) *job.Outcome {
 			if o := a.see(v, output); o != nil {
 				return o
 			}
-			if reason, final := waits(v); !output.started && (final || time.Since(begun) > limit) && !v.gone() {
+			if reason, final := waits(v); !output.started && (final || time.Since(begun) > limit) && !v.ending() {
 				if !final {
 					reason = fmt.Sprintf("pod did not start within %v: %s", limit, reason)
 				}
@@ -120,8 +120,11 @@ func (a *attempt) end(o *job.Outcome, output *output) *job.Outcome {
 	return ended
 }
 
-// gone reports whether somebody has deleted the Job.
-func (v view) gone() bool { return v.job == nil || v.job.Metadata.deleted() }
+// ending reports whether somebody has deleted the Job, or Kubernetes is about to record its end: its pod may be gone already.
+func (v view) ending() bool {
+	return v.job == nil || v.job.Metadata.deleted() || trueCondition(v.job.Status.Conditions, "FailureTarget") != nil ||
+		trueCondition(v.job.Status.Conditions, "SuccessCriteriaMet") != nil
+}
 
 // view reads the Job and its pod.
 func (a *attempt) view(ctx context.Context) (v view, err error) {

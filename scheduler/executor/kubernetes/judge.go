@@ -84,7 +84,7 @@ func (v view) endedByDeadline() bool {
 
 // outcomeOf returns the outcome of a pod that ended.
 func outcomeOf(p *pod, success []int) *job.Outcome {
-	if p.Status.Reason == deadlineExceeded { // its own, from the template
+	if p.Status.Reason == deadlineExceeded {
 		return timedOut("pod " + p.Metadata.Name)
 	}
 	code := exitCode(p)

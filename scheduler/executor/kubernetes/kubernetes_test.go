@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,24 @@ func TestASecretIsNotInTheJob(t *testing.T) {
 	}
 	if !strings.Contains(string(jobs), `"$$5 $$(HOME)"`) {
 		t.Errorf("a dollar sign is not doubled: %s", jobs)
+	}
+}
+
+// TestTheNodeEndsAPodThatIsLate expects the timeout, or a shorter deadline of the template, as the deadline of the pod. The deadline
+// of the Job is later: otherwise Kubernetes deletes pods that ended in time while the API server was away.
+func TestTheNodeEndsAPodThatIsLate(t *testing.T) {
+	for template, want := range map[string]string{"": "90", `{"spec":{"activeDeadlineSeconds":30}}`: "30", `{"spec":{"activeDeadlineSeconds":91}}`: "90"} {
+		s, e := newServer(t, exited(0))
+		req := request(new(bytes.Buffer))
+		req.Spec.Timeout, req.Spec.Kubernetes.Template = job.Duration(90*time.Second), json.RawMessage(template)
+		e.Execute(t.Context(), req)
+		for _, j := range s.jobs {
+			spec := j["spec"].(map[string]any)
+			pod := spec["template"].(map[string]any)["spec"].(map[string]any)["activeDeadlineSeconds"]
+			if fmt.Sprint(pod) != want || spec["activeDeadlineSeconds"].(float64) != 3690 {
+				t.Errorf("template %q: the deadline of the pod is %v, that of the Job %v", template, pod, spec["activeDeadlineSeconds"])
+			}
+		}
 	}
 }
 

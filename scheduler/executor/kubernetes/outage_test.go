@@ -195,3 +195,21 @@ func TestTheDeadlineOfAPodIsATimeout(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 }
+
+// TestAJobThatIsAboutToEndIsAwaited adopts a Job whose pod is gone. Kubernetes records its end only after the start timeout.
+func TestAJobThatIsAboutToEndIsAwaited(t *testing.T) {
+	s, e := newServer(t, nil)
+	req := second(&bytes.Buffer{})
+	req.Spec.Kubernetes.StartTimeout = job.Duration(time.Second)
+	condition := func(kind string) map[string]any {
+		return map[string]any{"type": kind, "status": "True", "reason": "DeadlineExceeded"}
+	}
+	name := req.Run.PodJob()
+	s.jobs[name] = map[string]any{"metadata": map[string]any{"name": name}, "status": map[string]any{"conditions": []any{condition("FailureTarget")}}}
+	defer time.AfterFunc(3*time.Second, func() {
+		s.set(func() { s.jobs[name]["status"] = map[string]any{"conditions": []any{condition("Failed")}} })
+	}).Stop()
+	if o := e.Execute(t.Context(), req); o.State != job.TimedOut || s.left() != 1 {
+		t.Errorf("got %+v, and %d Jobs", o, s.left())
+	}
+}
