@@ -51,6 +51,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Method != http.MethodPost && was == nil:
 		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"kind":"Status"}`))
 		return
 	case body != nil:
 		s.secrets[name] = body

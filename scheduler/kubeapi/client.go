@@ -152,8 +152,11 @@ func (c *Client) request(ctx context.Context, method, url string, body []byte, t
 	defer cancel()
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // without a text, the code says enough
-	var status struct{ Message string }
+	var status struct{ Kind, Message string }
 	_ = json.Unmarshal(text, &status) // a proxy in between may answer with other text
+	if resp.StatusCode == http.StatusNotFound && status.Kind != "Status" {
+		return nil, errors.New("the answer 404 is not from an API server") // which would say that an object does not exist
+	}
 	return nil, &StatusError{Code: resp.StatusCode, Message: status.Message}
 }
 
@@ -168,7 +171,9 @@ func (c *Client) do(ctx context.Context, method, url string, body []byte) (*http
 		if err != nil {
 			return nil, fmt.Errorf("read the token for the API server: %w", err)
 		}
-		token = strings.TrimSpace(string(text))
+		if token = strings.TrimSpace(string(text)); token == "" { // without a token the server would take the client for a stranger
+			return nil, fmt.Errorf("read the token for the API server: %s is empty", c.tokenFile)
+		}
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)

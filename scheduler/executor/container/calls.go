@@ -24,6 +24,8 @@ type state struct {
 		ExitCode  int
 		Error     string
 		StartedAt time.Time
+
+		FinishedAt time.Time // by the engine's clock; the zero time while it runs
 	}
 
 	engineLost bool // the engine was not reachable between the start and the end of the container

@@ -75,7 +75,8 @@ func failure(err error) job.Outcome {
 // run. It returns when the container has ended, however long the engine needs, and says how it ended. The new name comes first:
 // if this process dies now, no later attempt takes the exit for a result. ours is false if a later attempt has given the container
 // its own name: this worker was paused for longer than its lease. Then stop does nothing. exited is the last state of a program
-// that had exited before the signal: its exit decides. Otherwise exited is nil.
+// that had exited before the signal: its exit decides. Otherwise exited is nil. If the engine did not answer the signal, the time
+// of the exit decides: an engine on another machine needs a clock that is about right.
 func (e *Executor) stop(
 	ctx context.Context, req *executor.Request, c *state, out io.Writer,
 ) (how string, ours bool, exited *state) {
@@ -94,8 +95,13 @@ func (e *Executor) stop(
 		return ", and its container went on in a later attempt or was removed", false, nil
 	}
 	note("rename container", err)
+	told := time.Now()
 	sent := e.engine.kill(ctx, c.ID, "SIGTERM")
 	note("send SIGTERM", sent)
+	itself := func(s *state) bool {
+		unanswered := sent != nil && !refused(unsure(sent)) && !s.State.FinishedAt.IsZero() && s.State.FinishedAt.Before(told)
+		return s.State.ExitCode < executor.ExitSignal && (unanswered || hasStatus(sent, http.StatusConflict))
+	}
 
 	grace, cancel := context.WithTimeout(ctx, req.Spec.KillGrace.Std())
 	defer cancel()
@@ -104,7 +110,7 @@ func (e *Executor) stop(
 	w := &watch{engine: e.engine, id: c.ID, causeKnown: true}
 	last, err := w.end(grace)
 	switch {
-	case err == nil && hasStatus(sent, http.StatusConflict) && last.State.ExitCode < executor.ExitSignal:
+	case err == nil && itself(&last):
 		e.renameBack(ctx, c)
 		return "", true, &last
 	case err == nil, hasStatus(err, http.StatusNotFound):
@@ -113,8 +119,12 @@ func (e *Executor) stop(
 	for {
 		note("send SIGKILL", e.engine.kill(ctx, c.ID, "SIGKILL"))
 		again, cancel := context.WithTimeout(ctx, callTimeout)
-		_, err := w.end(again)
+		last, err := w.end(again)
 		cancel()
+		if err == nil && itself(&last) {
+			e.renameBack(ctx, c)
+			return "", true, &last
+		}
 		if err == nil || hasStatus(err, http.StatusNotFound) {
 			break
 		}

@@ -28,6 +28,7 @@ type faulty struct {
 	running bool              // guarded by mu
 	removed bool              // guarded by mu
 	exit    int               // guarded by mu
+	ended   time.Time         // guarded by mu: when the container ended; zero: the engine does not say
 	kept    bool              // guarded by mu: no removal ends
 	fresh   bool              // guarded by mu: the container has not begun if it does not run
 	names   []string          // guarded by mu: new names of the container
@@ -107,7 +108,8 @@ func (f *faulty) answer(w http.ResponseWriter, r *http.Request) {
 		case f.fresh:
 			state = "created"
 		}
-		_, _ = fmt.Fprintf(w, `{"Id":"c1","Name":"/x","State":{"Status":%q,"Running":%v,"ExitCode":%d}}`, state, f.running, f.exit)
+		_, _ = fmt.Fprintf(w, `{"Id":"c1","Name":"/x","State":{"Status":%q,"Running":%v,"ExitCode":%d,"FinishedAt":%q}}`,
+			state, f.running, f.exit, f.ended.Format(time.RFC3339Nano))
 	case "rename":
 		f.names = append(f.names, r.URL.Query().Get("name"))
 	case "outputs":

@@ -188,3 +188,37 @@ func TestOutputThatTheEngineCannotGive(t *testing.T) {
 		t.Errorf("got %+v, output %q, %d calls", o, out.String(), f.count("logs"))
 	}
 }
+
+// TestAnExitWhileTheEngineIsAwayDecides lets a program exit well while the engine does not answer. Then the attempt times out. The
+// engine comes back during the grace or after it. It answers no signal, or the program exits only after the signal.
+func TestAnExitWhileTheEngineIsAwayDecides(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls int // how many signals have no answer
+		late  time.Duration
+		want  job.State
+	}{
+		"back in the grace":    {1, -time.Millisecond, job.Succeeded},
+		"back after the grace": {2, -time.Millisecond, job.Succeeded},
+		"exit after a signal":  {1, time.Hour, job.TimedOut},
+	} {
+		f, e := newFaulty(t, nil)
+		f.status = -1
+		ctx, cancel := context.WithCancelCause(t.Context())
+		begun := false
+		f.seen = func(call string) {
+			switch {
+			case call == "wait" && !begun:
+				begun, f.running, f.ended = true, false, time.Now().Add(c.late)
+				f.broken = map[string]int{"wait": -1, "json": -1, "kill": -1, "rename": -1}
+				cancel(executor.ErrTimeout)
+			case call == "kill" && f.calls["kill"] == c.calls:
+				f.broken = map[string]int{"kill": 1}
+			}
+		}
+		req := faultyRequest(io.Discard)
+		req.Spec.KillGrace = job.Duration(time.Second)
+		if o := e.Execute(ctx, req); o.State != c.want {
+			t.Errorf("%s: got %+v", name, o)
+		}
+	}
+}

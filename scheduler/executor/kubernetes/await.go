@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/kubeapi"
 )
@@ -29,13 +28,9 @@ const (
 	lostLook = 2 * time.Second
 )
 
-// await follows the Job to its end. It returns nil if ctx ends first and the Job is not known to have ended.
+// await follows the Job to its end. It returns nil if ctx ends first.
 func (a *attempt) await(ctx context.Context, output *output) *job.Outcome {
-	begun := time.Now()
-	limit := a.req.Spec.Kubernetes.StartTimeout.Std()
-	if limit <= 0 {
-		limit = job.DefaultStartTimeout.Std()
-	}
+	begun, limit := time.Now(), a.startTimeout()
 	for wait := firstPoll; ; wait = min(2*wait, lastPoll) {
 		v, err := a.view(ctx)
 		switch {
@@ -46,11 +41,11 @@ func (a *attempt) await(ctx context.Context, output *output) *job.Outcome {
 			if o := a.see(v, output); o != nil {
 				return o
 			}
-			if reason, final := waits(v); !output.started && (final || time.Since(begun) > limit) && !v.gone() {
+			if reason, final := waits(v); !output.started && (final || time.Since(begun) > limit) && !v.ending() {
 				if !final {
 					reason = fmt.Sprintf("pod did not start within %v: %s", limit, reason)
 				}
-				return a.giveUp(reason)
+				return a.giveUp(reason, output)
 			}
 		}
 		t := time.NewTimer(wait)
@@ -60,10 +55,18 @@ func (a *attempt) await(ctx context.Context, output *output) *job.Outcome {
 			wait = firstPoll
 		case <-ctx.Done():
 			t.Stop()
-			return a.lookAgain(ctx, output)
+			return nil
 		}
 		t.Stop()
 	}
+}
+
+// startTimeout returns how long the pod may take until its container starts.
+func (a *attempt) startTimeout() time.Duration {
+	if k := a.req.Spec.Kubernetes; k != nil && k.StartTimeout > 0 {
+		return k.StartTimeout.Std()
+	}
+	return job.DefaultStartTimeout.Std()
 }
 
 // see returns the outcome that v shows, after the output is complete; nil if the Job has not ended.
@@ -78,11 +81,11 @@ func (a *attempt) see(v view, output *output) *job.Outcome {
 	return o
 }
 
-// lookAgain looks a last time at a Job after over has ended: an attempt that has ended keeps its own outcome. It waits for a while
-// for an API server that does not answer.
-func (a *attempt) lookAgain(over context.Context, output *output) *job.Outcome {
+// lookAgain looks a last time at a Job whose attempt is to end in state over. It returns the outcome of a Job that has ended. It
+// waits for a while for an API server that does not answer, and then returns its last error.
+func (a *attempt) lookAgain(over job.State, output *output) (*job.Outcome, error) {
 	limit := lastLook
-	if o, _ := executor.Interrupted(over, a.req, time.Time{}); o.State == job.Lost {
+	if over == job.Lost {
 		limit = lostLook
 	}
 	ctx, cancel := context.WithTimeout(a.patience, limit)
@@ -91,25 +94,37 @@ func (a *attempt) lookAgain(over context.Context, output *output) *job.Outcome {
 		v, err := a.view(ctx)
 		switch {
 		case err == nil && v.job != nil:
-			return a.see(v, output)
+			return a.see(v, output), nil
 		case err == nil, ctx.Err() != nil:
-			return nil
+			return nil, err
 		}
 		sleep(ctx, pollRemoved)
 	}
 }
 
 // giveUp deletes a Job whose pod does not start.
-func (a *attempt) giveUp(reason string) *job.Outcome {
+func (a *attempt) giveUp(reason string, output *output) *job.Outcome {
 	o := &job.Outcome{State: job.Failed, Reason: reason, Retry: true}
-	if err := a.remove(); err != nil {
-		o.Reason += fmt.Sprintf("; %s may continue up to its deadline: %v", a.label(), err)
+	if ended := a.end(o, output); ended != nil {
+		return ended
 	}
 	return o
 }
 
-// gone reports whether somebody has deleted the Job.
-func (v view) gone() bool { return v.job == nil || v.job.Metadata.deleted() }
+// end deletes the Job of an attempt that ends with o. If the Job turns out to have ended, end returns its outcome instead of nil.
+func (a *attempt) end(o *job.Outcome, output *output) *job.Outcome {
+	ended, err := a.remove(func(v view) *job.Outcome { return a.see(v, output) })
+	if err != nil {
+		o.Reason += fmt.Sprintf("; %s may continue up to its deadline: %v", a.label(), err)
+	}
+	return ended
+}
+
+// ending reports whether somebody has deleted the Job, or Kubernetes is about to record its end: its pod may be gone already.
+func (v view) ending() bool {
+	return v.job == nil || v.job.Metadata.deleted() || trueCondition(v.job.Status.Conditions, "FailureTarget") != nil ||
+		trueCondition(v.job.Status.Conditions, "SuccessCriteriaMet") != nil
+}
 
 // view reads the Job and its pod.
 func (a *attempt) view(ctx context.Context) (v view, err error) {
@@ -134,23 +149,35 @@ func (a *attempt) delete(ctx context.Context, name string) error {
 	return a.api.Call(ctx, http.MethodDelete, a.jobs()+"/"+name, map[string]any{"propagationPolicy": "Foreground"}, nil)
 }
 
-// remove deletes the Job, and waits until its pod is gone. It does not wait for long if another worker may execute the run.
-func (a *attempt) remove() error {
+// remove deletes the Job, and waits until its pod is gone. It does not wait for long if another worker may execute the run. Before
+// it deletes the Job, it calls see. If see returns an outcome, the Job stays: it ended unnoticed while the API server was away.
+func (a *attempt) remove(see func(view) *job.Outcome) (*job.Outcome, error) {
 	ctx, cancel := context.WithTimeout(a.patience, a.req.Spec.KillGrace.Std()+removeLimit)
 	defer cancel()
 	last := errors.New("its pod has not ended")
-	for ctx.Err() == nil {
-		err := a.delete(ctx, a.name)
-		if errors.Is(err, kubeapi.ErrNotFound) {
-			return nil
+	for deleted := false; ctx.Err() == nil; sleep(ctx, pollRemoved) {
+		if !deleted {
+			if v, err := a.view(ctx); err == nil && v.job != nil {
+				if o := see(v); o != nil {
+					return o, nil
+				}
+			}
 		}
-		if err != nil && ctx.Err() == nil {
+		err := a.delete(ctx, a.name)
+		switch {
+		case errors.Is(err, kubeapi.ErrNotFound):
+			return nil, nil
+		case err == nil:
+			deleted = true
+		case ctx.Err() == nil:
 			last = err
 		}
-		sleep(ctx, pollRemoved)
 	}
-	return last
+	return nil, last
 }
+
+// unwanted says of each Job that it has not ended.
+func unwanted(view) *job.Outcome { return nil }
 
 // output copies the log of the pod in the background.
 type output struct {

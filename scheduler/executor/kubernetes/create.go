@@ -28,7 +28,7 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 		}
 		if unresolved != nil {
 			var refused *refs.RefusedError
-			return &refusal{unresolved.Error(), errors.As(unresolved, &refused)}
+			return &refusal{text: unresolved.Error(), final: errors.As(unresolved, &refused)}
 		}
 		err = a.persist(ctx, func(ctx context.Context) error { return a.post(ctx, plain, secret, found) })
 		if errors.Is(err, kubeapi.ErrNotFound) {
@@ -41,11 +41,11 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 	if own := found.Metadata.Annotations[tokenAnnotation]; own != fmt.Sprint(a.req.Run.Token) {
 		a.note("adopted %s of attempt %s, whose fencing token is %s", a.label(), found.Metadata.Annotations[attemptAnnotation], own)
 	}
-	if !found.Spec.Suspend {
+	if !found.Spec.Suspend || unresolved == nil && len(secret) == 0 { // without a Secret, somebody else has suspended it
 		return nil
 	}
 	if unresolved != nil {
-		_ = a.remove() // without its Secret it would wait for ever
+		_, _ = a.remove(unwanted) // without its Secret it would wait for ever
 		if executor.NoDescriptor(unresolved) {
 			return unresolved
 		}
@@ -56,7 +56,7 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 		return nil // somebody has deleted the Job, which await reports
 	}
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
-		_ = a.remove()
+		_, _ = a.remove(unwanted)
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func (a *attempt) find(ctx context.Context, found *batchJob) error {
 func (a *attempt) post(ctx context.Context, plain, secret map[string]string, created *batchJob) error {
 	m, err := manifest(a.req, plain, secret)
 	if err != nil {
-		return &refusal{err.Error(), true}
+		return &refusal{text: err.Error(), final: true}
 	}
 	err = a.api.Call(ctx, http.MethodPost, a.jobs(), m, created)
 	if !errors.Is(err, kubeapi.ErrConflict) {

@@ -8,7 +8,8 @@
 //   - If a worker dies, stops or loses its session, the Job continues. The next attempt finds the Job under the same
 //     name, adopts it, and reports its end, even if it ended in between.
 //   - An outcome follows from an answer of the API server alone. While the server does not answer, the attempt waits for it,
-//     up to its timeout. The deadline of the Job ends the pod even if no worker is left.
+//     up to its timeout. Then it is lost, and the next attempt adopts the Job. The deadline of the pod ends it even if no
+//     worker is left.
 //   - Values of references are in a Secret that belongs to the Job, and never in the Job.
 //
 // # Not guaranteed

@@ -84,11 +84,20 @@ func (v view) endedByDeadline() bool {
 
 // outcomeOf returns the outcome of a pod that ended.
 func outcomeOf(p *pod, success []int) *job.Outcome {
+	if p.Status.Reason == deadlineExceeded {
+		return timedOut("pod " + p.Metadata.Name)
+	}
 	code := exitCode(p)
 	if code == nil {
 		o := job.Outcome{State: job.Failed, Retry: true, Reason: fmt.Sprintf("pod %s ended as %s", p.Metadata.Name, p.Status.Phase)}
 		if p.Status.Reason != "" {
 			o.Reason += ": " + p.Status.Reason + ": " + p.Status.Message
+		}
+		for i := range p.Status.InitContainerStatuses {
+			c := &p.Status.InitContainerStatuses[i]
+			if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
+				o.Reason += fmt.Sprintf(": init container %s: exit code %d", c.Name, t.ExitCode)
+			}
 		}
 		return &o
 	}
@@ -115,7 +124,10 @@ func exitCode(p *pod) *int {
 // waits says why the container has not started. final reports whether it never will.
 func waits(v view) (reason string, final bool) {
 	p := v.pod
-	if p == nil {
+	switch {
+	case p == nil && v.job != nil && v.job.Spec.Suspend:
+		return "its Job is suspended", false
+	case p == nil:
 		return "Kubernetes has made no pod", false
 	}
 	for _, c := range p.Status.Conditions {
@@ -123,8 +135,8 @@ func waits(v view) (reason string, final bool) {
 			return "no node takes the pod: " + c.Message, false
 		}
 	}
-	c := p.container()
-	if c == nil || c.State.Waiting == nil {
+	c := p.waiting()
+	if c == nil {
 		return "pod " + p.Metadata.Name + " is " + p.Status.Phase, false
 	}
 	w := c.State.Waiting

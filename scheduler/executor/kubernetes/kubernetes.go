@@ -113,15 +113,24 @@ func (a *attempt) execute(ctx context.Context, plain, secret map[string]string, 
 	return a.interrupted(ctx, output)
 }
 
-// interrupted ends the attempt whose context has ended. If the next attempt can adopt the Job, the Job continues.
+// interrupted ends the attempt whose context has ended. A Job that has ended keeps its own outcome. If the next attempt can adopt
+// the Job, the Job continues. So it does after a timeout during which the API server fell silent: the Job may have ended.
 func (a *attempt) interrupted(ctx context.Context, output *output) job.Outcome {
 	o, _ := executor.Interrupted(ctx, a.req, time.Time{})
-	if o.State == job.Lost && a.req.Spec.Delivery != job.AtMostOnce {
+	ended, silence := a.lookAgain(o.State, output)
+	switch adoptable := a.req.Spec.Delivery != job.AtMostOnce; {
+	case ended != nil:
+		return *ended
+	case adoptable && o.State == job.Lost:
 		o.Reason += "; " + a.label() + " continues"
 		return o
+	case adoptable && o.State == job.TimedOut && silence != nil && a.refused(silence) == nil:
+		o.State = job.Lost
+		o.Reason += fmt.Sprintf(", while the API server does not answer; %s may continue: %v", a.label(), silence)
+		return o
 	}
-	if err := a.remove(); err != nil {
-		o.Reason += fmt.Sprintf("; %s may continue up to its deadline: %v", a.label(), err)
+	if ended = a.end(&o, output); ended != nil {
+		return *ended
 	}
 	output.finish()
 	return o

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,24 @@ func TestASecretIsNotInTheJob(t *testing.T) {
 	}
 }
 
+// TestTheNodeEndsAPodThatIsLate expects the timeout, or a shorter deadline of the template, as the deadline of the pod. The deadline
+// of the Job is later: otherwise Kubernetes deletes pods that ended in time while the API server was away.
+func TestTheNodeEndsAPodThatIsLate(t *testing.T) {
+	for template, want := range map[string]string{"": "90", `{"spec":{"activeDeadlineSeconds":30}}`: "30", `{"spec":{"activeDeadlineSeconds":91}}`: "90"} {
+		s, e := newServer(t, exited(0))
+		req := request(new(bytes.Buffer))
+		req.Spec.Timeout, req.Spec.Kubernetes.Template = job.Duration(90*time.Second), json.RawMessage(template)
+		e.Execute(t.Context(), req)
+		for _, j := range s.jobs {
+			spec := j["spec"].(map[string]any)
+			pod := spec["template"].(map[string]any)["spec"].(map[string]any)["activeDeadlineSeconds"]
+			if fmt.Sprint(pod) != want || spec["activeDeadlineSeconds"].(float64) != 3690 {
+				t.Errorf("template %q: the deadline of the pod is %v, that of the Job %v", template, pod, spec["activeDeadlineSeconds"])
+			}
+		}
+	}
+}
+
 func TestACanceledJobIsDeleted(t *testing.T) {
 	for _, cause := range []error{executor.ErrCanceled, executor.ErrTimeout} {
 		s, e := newServer(t, running())
@@ -167,11 +186,16 @@ func TestReasonsNameTheTrouble(t *testing.T) {
 		"an image that cannot be pulled": {
 			waiting("ImagePullBackOff", "no such host"), nil, "pod did not start within 1s: image report:7 cannot be pulled: ImagePullBackOff: no such host", true,
 		},
+		"an image of an init container": {map[string]any{"phase": "Pending", "initContainerStatuses": []any{map[string]any{
+			"name": "setup", "image": "setup:7", "state": map[string]any{"waiting": map[string]any{"reason": "ImagePullBackOff", "message": "no such host"}},
+		}}, "containerStatuses": waiting("PodInitializing", "")["containerStatuses"]}, nil, "image setup:7 cannot be pulled: ImagePullBackOff", true},
+		"an init container that fails": {map[string]any{"phase": "Failed", "initContainerStatuses": []any{map[string]any{
+			"name": "setup", "state": map[string]any{"terminated": map[string]any{"exitCode": 3}},
+		}}, "containerStatuses": waiting("PodInitializing", "")["containerStatuses"]}, nil, "ended as Failed: init container setup: exit code 3", true},
 		"an image that is never there": {waiting("ErrImageNeverPull", ""), nil, "image report:7 cannot be pulled: ErrImageNeverPull", true},
 		"no node": {map[string]any{"phase": "Pending", "conditions": []any{map[string]any{
 			"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available",
 		}}}, nil, "no node takes the pod: 0/1 nodes are available", true},
-		"no rights":       {nil, func(s *server, _ *executor.Request) { s.forbid = true }, "namespace jobs-ns: jobs.batch is forbidden", true},
 		"no namespace":    {nil, func(_ *server, r *executor.Request) { r.Spec.Kubernetes.Namespace = "absent" }, "namespace absent does not exist", true},
 		"not a namespace": {nil, func(_ *server, r *executor.Request) { r.Spec.Kubernetes.Namespace = "kube-system" }, "namespace kube-system is not in worker.kubernetes.namespaces", false},
 		"deleted by hand": {running(), func(s *server, _ *executor.Request) {

@@ -26,6 +26,10 @@ const (
 	tokenAnnotation   = "rota/fencing-token"
 	// keepEnded is how long Kubernetes keeps an ended Job.
 	keepEnded = time.Hour
+	// jobMargin is how long the deadline of a Job is behind that of its pod. When the API server comes back, Kubernetes deletes the
+	// pods of Jobs behind their deadline, also of those that ended in time. So the kubelet ends the pod, and the deadline of the Job
+	// only one that has no node.
+	jobMargin = time.Hour
 )
 
 // resolved has the variables of a container.
@@ -85,7 +89,7 @@ func manifest(req *executor.Request, plain, secret map[string]string) (map[strin
 		"spec": map[string]any{
 			"backoffLimit": 0, "completions": 1, "parallelism": 1, "suspend": len(secret) > 0,
 			"podReplacementPolicy": "Failed", "ttlSecondsAfterFinished": seconds(keepEnded),
-			"activeDeadlineSeconds": seconds(req.Spec.Timeout.Std()), "template": template,
+			"activeDeadlineSeconds": seconds(req.Spec.Timeout.Std() + jobMargin), "template": template,
 		},
 	}, nil
 }
@@ -94,6 +98,10 @@ func manifest(req *executor.Request, plain, secret map[string]string) (map[strin
 func fillPod(spec map[string]any, req *executor.Request, plain, secret map[string]string) {
 	k := req.Spec.Kubernetes
 	spec["restartPolicy"] = "Never"
+	limit := seconds(req.Spec.Timeout.Std())
+	if own, ok := spec["activeDeadlineSeconds"].(float64); !ok || own > float64(limit) {
+		spec["activeDeadlineSeconds"] = limit
+	}
 	spec["terminationGracePeriodSeconds"] = seconds(req.Spec.KillGrace.Std())
 	if k.ServiceAccount != "" {
 		spec["serviceAccountName"] = k.ServiceAccount

@@ -58,6 +58,7 @@ type pod struct {
 	Status   struct {
 		Phase, Reason, Message string
 		Conditions             []condition
+		InitContainerStatuses  []containerStatus
 		ContainerStatuses      []containerStatus
 	}
 }
@@ -82,6 +83,20 @@ func (p *pod) container() *containerStatus {
 		if c := &p.Status.ContainerStatuses[i]; c.Name == containerName {
 			return c
 		}
+	}
+	return nil
+}
+
+// waiting returns the container for which the job's container waits: an init container, or itself. nil: none waits.
+func (p *pod) waiting() *containerStatus {
+	for i := range p.Status.InitContainerStatuses {
+		c := &p.Status.InitContainerStatuses[i]
+		if c.State.Waiting != nil && c.State.Waiting.Reason != "PodInitializing" {
+			return c
+		}
+	}
+	if c := p.container(); c != nil && c.State.Waiting != nil {
+		return c
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/kubeapi"
 )
@@ -18,10 +19,15 @@ import (
 // run may as well wait without a place. A run whose Job may be there needs an attempt, which a request to cancel it reaches.
 const silentLimit = time.Second
 
+// rightsLimit is how long an attempt waits for an API server that does not accept its account. A server that has just started
+// refuses everybody until it has read the rights, and a file with a token may be about to be replaced.
+const rightsLimit = 30 * time.Second
+
 // refusal is a definite answer that there will be no Job.
 type refusal struct {
 	text  string
-	final bool // another attempt is refused too
+	final bool          // another attempt is refused too
+	wait  time.Duration // the answer is definite after this time, if it stays the same
 }
 
 func (e *refusal) Error() string { return e.text }
@@ -38,7 +44,7 @@ func (a *attempt) first() bool {
 
 // Check returns nil if the API server says whether a Job exists, or refuses to say.
 func (e *Executor) Check(ctx context.Context) error {
-	a := &attempt{api: e.cfg.API}
+	a := &attempt{api: e.cfg.API, req: &executor.Request{}}
 	if len(e.cfg.Namespaces) > 0 {
 		a.namespace = e.cfg.Namespaces[0]
 	}
@@ -53,6 +59,7 @@ func (e *Executor) Check(ctx context.Context) error {
 // returns that error unchanged. It returns an absentError if the API server does not answer before the Job is located.
 func (a *attempt) persist(ctx context.Context, do func(context.Context) error) error {
 	began := time.Now()
+	var since time.Time // of the refusals; zero: the last answer was none
 	for wait := firstPoll; ; wait = min(2*wait, lastPoll) {
 		err := do(ctx)
 		if err == nil {
@@ -62,11 +69,19 @@ func (a *attempt) persist(ctx context.Context, do func(context.Context) error) e
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := a.refused(err); err != nil {
-			return err
+		var passing *refusal
+		refused := a.refused(err)
+		switch {
+		case refused == nil:
+			since = time.Time{}
+			if !a.located && a.first() && time.Since(began) > silentLimit {
+				return absentError{err}
+			}
+		case since.IsZero():
+			since = time.Now()
 		}
-		if !a.located && a.first() && time.Since(began) > silentLimit {
-			return absentError{err}
+		if refused != nil && (!errors.As(refused, &passing) || time.Since(since) >= passing.wait) {
+			return refused
 		}
 		a.unanswered(err)
 		sleep(ctx, wait)
@@ -88,11 +103,15 @@ func (a *attempt) refused(err error) error {
 	case http.StatusNotFound:
 		return status
 	case http.StatusUnauthorized:
-		return &refusal{text: "the API server does not accept the credentials of this worker: " + status.Message}
+		return &refusal{text: "the API server does not accept the credentials of this worker: " + status.Message, wait: rightsLimit}
 	case http.StatusForbidden:
-		return &refusal{text: "the API server forbids it: " + text}
+		wait := rightsLimit
+		if strings.Contains(text, "exceeded quota") { // until other Jobs are gone
+			wait = max(wait, a.startTimeout())
+		}
+		return &refusal{text: "the API server forbids it: " + text, wait: wait}
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
-		return &refusal{"the API server refuses the Job: " + text, true}
+		return &refusal{text: "the API server refuses the Job: " + text, final: true}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type server struct {
 	secrets map[string]map[string]any // guarded by mu
 	created int                       // guarded by mu: Jobs
 	away    bool                      // guarded by mu: connections break
-	forbid  bool                      // guarded by mu: every answer is 403
+	suspend bool                      // another program suspends new Jobs
 	state   map[string]any            // guarded by mu: the status of new pods
 	log     string                    // guarded by mu
 	seen    func(call string)         // called with the method and path of each call, under mu; nil: nothing
@@ -63,15 +63,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.away {
 		panic(http.ErrAbortHandler)
 	}
-	if s.forbid {
-		answer(w, http.StatusForbidden, map[string]any{"message": "jobs.batch is forbidden"})
-		return
-	}
 	var body map[string]any
 	_ = json.NewDecoder(r.Body).Decode(&body)
 	parts := strings.Split(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/apis/batch"), "/api"), "/")
 	if parts[3] != "jobs-ns" {
-		answer(w, http.StatusNotFound, map[string]any{"message": "namespaces not found"})
+		answer(w, http.StatusNotFound, map[string]any{"kind": "Status", "message": "namespaces not found"})
 		return
 	}
 	name := ""
@@ -88,6 +84,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body["metadata"].(map[string]any)["uid"] = "uid-" + name
 		s.jobs[name] = body
 		s.created++
+		if s.suspend {
+			body["spec"].(map[string]any)["suspend"] = true
+		}
 		if body["spec"].(map[string]any)["suspend"] != true {
 			s.begin(name)
 		}
@@ -143,7 +142,7 @@ func (s *server) begin(name string) {
 
 func (s *server) find(w http.ResponseWriter, o map[string]any) {
 	if o == nil {
-		answer(w, http.StatusNotFound, map[string]any{"message": "not found"})
+		answer(w, http.StatusNotFound, map[string]any{"kind": "Status", "message": "not found"})
 		return
 	}
 	answer(w, http.StatusOK, o)
