@@ -46,13 +46,15 @@ func TestJobsAsPods(t *testing.T) {
 	greedy.Kubernetes.Resources = []byte(`{"requests":{"cpu":"1000"}}`)
 	late := pod(secret, 60, 0)
 	late.Timeout = job.Duration(8 * time.Second)
+	brief := pod(secret, 15, 0)
+	brief.Timeout = job.Duration(25 * time.Second)
 	cutOff, orphan := pod(secret, 30, 0), pod(secret, 600, 0)
 	cutOff.Workers, orphan.Workers = map[string]string{"near": "yes"}, map[string]string{"last": "yes"}
 	c := cluster.Start(t, cluster.Config{
 		Binary: binary, Replicas: 1, Flags: func(string) []string { return []string{"--worker-enabled=false"} },
 		Jobs: map[string]job.Spec{
 			"ends": pod(secret, 2, 0), "fails": pod(secret, 1, 3), "adopted": pod(secret, 30, 0), "ended-alone": pod(secret, 5, 4), "canceled": pod(secret, 100, 0),
-			"outage": pod(secret, 20, 0), "by-hand": pod(secret, 100, 0), "absent": absent, "greedy": greedy, "late": late,
+			"outage": pod(secret, 20, 0), "brief": brief, "by-hand": pod(secret, 100, 0), "absent": absent, "greedy": greedy, "late": late,
 			"cut-off": cutOff, "orphan": orphan,
 		},
 	})
@@ -104,6 +106,15 @@ func TestJobsAsPods(t *testing.T) {
 		if out := p.logs(run); strings.Count(out, "second 7\n") != 1 || !strings.Contains(out, "the attempt waits") {
 			t.Errorf("output %q, want each line once, and a word about the outage", out)
 		}
+	})
+	p.claim("the API server is away for longer than the timeout", func(t *testing.T) {
+		run := p.submit("brief")
+		p.awaitPod("brief")
+		n.signal("apiserver", syscall.SIGSTOP)
+		cluster.Let(time.Minute)
+		n.signal("apiserver", syscall.SIGCONT)
+		p.await(run, job.Succeeded, "")
+		p.once("brief")
 	})
 	p.claim("the worker dies", func(t *testing.T) {
 		lives, ends := p.submit("adopted"), p.submit("ended-alone")
