@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// A proxy that waits in vain for output ends a stream as if it were complete. What the attempt prints later must not be lost.
+// A proxy that gets no output for long ends a stream as if it were complete. Later output of the attempt must not be lost.
 func TestOutputContinuesAfterAProxyHasEndedItsStream(t *testing.T) {
 	var streams atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

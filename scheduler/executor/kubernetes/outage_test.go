@@ -186,7 +186,7 @@ func TestAJobThatSomebodySuspendsStaysSuspended(t *testing.T) {
 	}
 }
 
-// TestTheDeadlineOfAPodIsATimeout has a deadline in the template. The program exits with 0 when it is told to end.
+// TestTheDeadlineOfAPodIsATimeout has a deadline in the template. The program exits with 0 after the signal to end.
 func TestTheDeadlineOfAPodIsATimeout(t *testing.T) {
 	state := exited(0)
 	state["phase"], state["reason"] = "Failed", "DeadlineExceeded"
