@@ -120,6 +120,7 @@ func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time)
 			continue
 		}
 		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: reasonReplaced + s.id}); err == nil {
+			p.keepPlaces(j, r.Run)
 			return &job.Decision{Run: &next, Stop: r.State == job.Running}
 		}
 	}
