@@ -98,8 +98,8 @@ func (p *Planner) addEarlierQueues(w *limitWaiter, spec *job.Spec) {
 	}
 }
 
-// keepPlaces puts the run that r replaces, or that is about to be replaced, back into the queues of limits until j is decided again.
-// Otherwise another run would take the place that it has got at one limit while it waits for another.
+// keepPlaces puts r, which is about to be replaced, or the run that r replaces, back into the queues of limits until j is decided
+// again. Otherwise another run would take the place that it has got at one limit while it waits for another.
 func (p *Planner) keepPlaces(j *jobState, r *job.Run) {
 	if j.throttle == nil {
 		return
