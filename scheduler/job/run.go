@@ -109,6 +109,9 @@ type Attempt struct {
 // NotBegun is part of the reason of a lost attempt whose work had not begun. Such an attempt may be repeated under every delivery.
 const NotBegun = "before it began"
 
+// Unanswered is part of the reason of a lost attempt that timed out while nobody could say how its work ended.
+const Unanswered = "while the API server does not answer"
+
 // WorkerStopped begins the reason of a lost attempt whose worker was stopped by an operator.
 const WorkerStopped = "worker stopped"
 
@@ -217,9 +220,9 @@ func (r *Run) WorkersLost() (n int) {
 }
 
 // CostsWorker reports whether an attempt that was lost for a reason may have caused the loss of its worker: its work
-// had begun, and no operator stopped the worker.
+// had begun, and no operator stopped the worker. An attempt that only has no answer costs no worker.
 func CostsWorker(reason string) bool {
-	return !strings.HasPrefix(reason, WorkerStopped) && !strings.Contains(reason, NotBegun)
+	return !strings.HasPrefix(reason, WorkerStopped) && !strings.Contains(reason, NotBegun) && !strings.Contains(reason, Unanswered)
 }
 
 // HasBegun reports whether an attempt of r that has ended had begun its work, or may have: a full list of attempts lacks some.

@@ -247,6 +247,7 @@ func TestReasonsThatAreComparedKeepTheirWords(t *testing.T) {
 	}
 	for reason, costs := range map[string]bool{
 		"worker stopped": false, "fork/exec /bin/sh: resource temporarily unavailable, before it began": false, "worker q1 was lost": true,
+		"timed out after 1m, while the API server does not answer; Job a/b may continue: EOF": false,
 	} {
 		if got := job.CostsWorker(reason); got != costs {
 			t.Errorf("%q: the attempt counts as a lost worker: %t, want %t", reason, got, costs)

@@ -120,14 +120,15 @@ func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time)
 			continue
 		}
 		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: reasonReplaced + s.id}); err == nil {
+			p.keepPlaces(j, r.Run)
 			return &job.Decision{Run: &next, Stop: r.State == job.Running}
 		}
 	}
 	return nil
 }
 
-// noteWait remembers since when the slots of j wait, if r was replaced before it started. Otherwise a job whose runs wait for longer
-// than its interval would lose its place in each queue with each slot, and might never run.
+// noteWait remembers since when the slots of j wait, if r was replaced before it started. Otherwise a job whose runs wait for
+// longer than its interval would lose its place in each queue with each slot, and might never run.
 func (j *jobState) noteWait(r *job.Run) {
 	switch {
 	case r == nil || r.Kind != job.KindScheduled:

@@ -87,7 +87,8 @@ func (p *Planner) throttleReason(j *jobState, r *job.Run, spec *job.Spec, now ti
 func (p *Planner) addEarlierQueues(w *limitWaiter, spec *job.Spec) {
 	for _, old := range w.job.ensureThrottle().left {
 		for _, l := range old.at {
-			if old.run != w.run || !slices.Contains(spec.Limits, l.name) {
+			replaced := w.job.live.get(old.run) == nil && old.since.Equal(w.since) // it leaves its places to w
+			if old.run != w.run && !replaced || !slices.Contains(spec.Limits, l.name) {
 				continue
 			}
 			if l = p.limit(l.name); !slices.Contains(w.at, l) { // a new limitState if the old one was forgotten
@@ -97,13 +98,32 @@ func (p *Planner) addEarlierQueues(w *limitWaiter, spec *job.Spec) {
 	}
 }
 
-// enqueue puts w into the queues of its limits.
+// keepPlaces puts r, which is about to be replaced, or the run that r replaces, back into the queues of limits until j is decided
+// again. Otherwise another run would take the place that it has got at one limit while it waits for another.
+func (p *Planner) keepPlaces(j *jobState, r *job.Run) {
+	if j.throttle == nil {
+		return
+	}
+	for _, w := range j.throttle.left {
+		if w.since.Equal(j.queuedSince(r)) {
+			for i, l := range w.at {
+				w.at[i] = p.limit(l.name) // a new limitState if the old one was forgotten
+			}
+			p.enqueue(w)
+		}
+	}
+}
+
+// enqueue puts w into the queues of its limits, unless its run is there already.
 func (p *Planner) enqueue(w *limitWaiter) {
+	th := w.job.ensureThrottle()
+	if slices.ContainsFunc(th.queued, func(other *limitWaiter) bool { return other.run == w.run }) {
+		return
+	}
 	for _, l := range w.at {
 		l.waiting = slices.Insert(l.waiting, l.ahead(w), w)
 		p.contended[l] = true
 	}
-	th := w.job.ensureThrottle()
 	th.queued = append(th.queued, w)
 }
 

@@ -228,6 +228,7 @@ func (p *Planner) createRun(j *jobState, s slot, r *job.Run) *job.Decision {
 
 // createPending is createRun for a run without a worker. It is a function of its own so that only such runs are copied.
 func (p *Planner) createPending(j *jobState, s slot, r job.Run) *job.Decision {
+	p.keepPlaces(j, &r)
 	return p.createRun(j, s, &r)
 }
 

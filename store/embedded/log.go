@@ -108,8 +108,8 @@ func remedy(fields []zapcore.Field) string {
 	return ""
 }
 
-// endOfDisk is what follows a panic in etcd's log. If there is a remedy, fatal ends the process as after a fatal error, since a stack
-// would only hide the last line of the log. Any other panic is a mistake in etcd, whose stack matters.
+// endOfDisk is what follows a panic in etcd's log. If there is a remedy, fatal ends the process as after a fatal error, since a
+// stack would only hide the last line of the log. Any other panic is a mistake in etcd, whose stack matters.
 type endOfDisk struct{ fatal zapcore.CheckWriteHook }
 
 func (e endOfDisk) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {

@@ -157,7 +157,7 @@ func (a *attempt) remove(see func(view) *job.Outcome) (*job.Outcome, error) {
 	last := errors.New("its pod has not ended")
 	for deleted := false; ctx.Err() == nil; sleep(ctx, pollRemoved) {
 		if !deleted {
-			if v, err := a.view(ctx); err == nil && v.job != nil {
+			if v, err := a.view(ctx); err == nil && !v.endsByDeletion() {
 				if o := see(v); o != nil {
 					return o, nil
 				}
@@ -174,6 +174,12 @@ func (a *attempt) remove(see func(view) *job.Outcome) (*job.Outcome, error) {
 		}
 	}
 	return nil, last
+}
+
+// endsByDeletion reports whether the Job is being deleted, or gone, and its program did not end before. The answer to a deletion
+// may be lost. So the exit decides nothing.
+func (v view) endsByDeletion() bool {
+	return v.job == nil || v.job.Metadata.deleted() && (v.pod == nil || !v.pod.endedBefore(v.job.Metadata.deletedAt()))
 }
 
 // unwanted says of each Job that it has not ended.

@@ -75,8 +75,7 @@ func (v view) endedByDeadline() bool {
 	}
 	for _, kind := range []string{"FailureTarget", "Failed"} {
 		if c := trueCondition(v.job.Status.Conditions, kind); c != nil && c.Reason == deadlineExceeded {
-			at := v.pod.finishedAt()
-			return at.IsZero() || !at.Before(v.pod.Metadata.deletedAt())
+			return !v.pod.endedBefore(v.pod.Metadata.deletedAt())
 		}
 	}
 	return false
@@ -84,7 +83,7 @@ func (v view) endedByDeadline() bool {
 
 // outcomeOf returns the outcome of a pod that ended.
 func outcomeOf(p *pod, success []int) *job.Outcome {
-	if p.Status.Reason == deadlineExceeded {
+	if p.Status.Reason == deadlineExceeded && !p.endedInTime() {
 		return timedOut("pod " + p.Metadata.Name)
 	}
 	code := exitCode(p)
@@ -108,7 +107,7 @@ func outcomeOf(p *pod, success []int) *job.Outcome {
 		o.Reason, o.Retry = "killed: out of memory", true
 	case ended.Reason == "ContainerCannotRun", ended.Reason == "StartError":
 		o.Reason = "container cannot run: " + ended.Message
-	case p.Status.Reason != "": // such as Evicted
+	case p.Status.Reason != "" && p.Status.Reason != deadlineExceeded: // such as Evicted
 		o.Reason, o.Retry = fmt.Sprintf("pod %s: %s: %s", p.Metadata.Name, p.Status.Reason, p.Status.Message), true
 	}
 	return &o

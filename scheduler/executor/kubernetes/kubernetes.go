@@ -126,7 +126,7 @@ func (a *attempt) interrupted(ctx context.Context, output *output) job.Outcome {
 		return o
 	case adoptable && o.State == job.TimedOut && silence != nil && a.refused(silence) == nil:
 		o.State = job.Lost
-		o.Reason += fmt.Sprintf(", while the API server does not answer; %s may continue: %v", a.label(), silence)
+		o.Reason += fmt.Sprintf(", %s; %s may continue: %v", job.Unanswered, a.label(), silence)
 		return o
 	}
 	if ended = a.end(&o, output); ended != nil {

@@ -55,8 +55,10 @@ type jobList struct {
 
 type pod struct {
 	Metadata metadata
+	Spec     struct{ ActiveDeadlineSeconds int64 }
 	Status   struct {
 		Phase, Reason, Message string
+		StartTime              time.Time
 		Conditions             []condition
 		InitContainerStatuses  []containerStatus
 		ContainerStatuses      []containerStatus
@@ -113,6 +115,17 @@ func (p *pod) finishedAt() (at time.Time) {
 		at = c.State.Terminated.FinishedAt
 	}
 	return at
+}
+
+// endedBefore reports whether the job's container is known to have ended before a time.
+func (p *pod) endedBefore(at time.Time) bool {
+	return !p.finishedAt().IsZero() && p.finishedAt().Before(at)
+}
+
+// endedInTime reports whether the job's container ended before the deadline of its pod, although the kubelet saw that only later.
+func (p *pod) endedInTime() bool {
+	began, limit := p.Status.StartTime, time.Duration(p.Spec.ActiveDeadlineSeconds)*time.Second
+	return !began.IsZero() && p.endedBefore(began.Add(limit))
 }
 
 type podList struct{ Items []pod }

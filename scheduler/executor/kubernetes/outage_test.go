@@ -151,6 +151,9 @@ func TestATimeoutInAnOutageLeavesTheJob(t *testing.T) {
 			if o.State != want || o.NotBegun || !o.Retry || !strings.Contains(o.Reason, "may continue") || s.deleted {
 				t.Errorf("%s: got %+v, deleted %v, want %s", delivery, o, s.deleted, want)
 			}
+			if want == job.Lost && job.CostsWorker(o.Reason) {
+				t.Errorf("after a few timeouts in one outage, the run would end as lost: %q", o.Reason)
+			}
 			s.outages = nil
 			if o := s.executor().Execute(t.Context(), second(&bytes.Buffer{})); o.State != job.Succeeded || s.posted != 1 {
 				t.Errorf("%s, the next attempt: got %+v after %d Jobs", delivery, o, s.posted)

@@ -78,7 +78,11 @@ func (r *reading) run() {
 	for i, pid := range r.pids {
 		mark, err := s.mark(pid)
 		r.marks[i] = mark
-		if !r.at.CompareAndSwap(int64(i), int64(i+1)) {
+		next := i + 1
+		if err != nil {
+			next = len(r.pids) // await must not take the next process for one that hangs
+		}
+		if !r.at.CompareAndSwap(int64(i), int64(next)) {
 			hanging.Delete(pid)
 			return
 		}

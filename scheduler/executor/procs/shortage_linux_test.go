@@ -33,6 +33,8 @@ func TestAProcessWithoutDescriptors(t *testing.T) {
 	_, _, unread := marksOf([]int{cmd.Process.Pid})
 	_, unfound := new(Sweeper).Find(Mark(life, 1))
 	alive := Alive(cmd.Process.Pid)
+	r := &reading{pids: []int{cmd.Process.Pid, os.Getpid()}, marks: make([]string, 2), done: make(chan struct{})}
+	r.run()
 	restored := make(chan error, 1)
 	time.AfterFunc(200*time.Millisecond, func() { restored <- unix.Setrlimit(unix.RLIMIT_NOFILE, &before) })
 	killed := new(Sweeper).Kill(Mark(life, 1))
@@ -43,6 +45,9 @@ func TestAProcessWithoutDescriptors(t *testing.T) {
 		if err == nil {
 			t.Errorf("without a descriptor, %s without an error", what)
 		}
+	}
+	if r.at.Load() != 2 || r.err == nil {
+		t.Errorf("a reading that ended early is at process %d with error %v, so that the next one may count as hanging", r.at.Load(), r.err)
 	}
 	if !alive {
 		t.Error("a group that cannot be read counts as gone")
