@@ -40,7 +40,7 @@ func (f *forgetful) Call(_ context.Context, method, path string, _, out any) err
 	return json.Unmarshal([]byte(text), out)
 }
 
-// TestADeletionWithoutAnAnswer ends an attempt whose program exits with 0 when it is told to end, or before.
+// TestADeletionWithoutAnAnswer ends an attempt whose program exits with 0 after the signal to end, or before.
 func TestADeletionWithoutAnAnswer(t *testing.T) {
 	for finished, want := range map[string]job.State{"10:00:01": job.TimedOut, "10:00:00": job.TimedOut, "09:59:59": job.Succeeded} {
 		synctest.Test(t, func(t *testing.T) {
