@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -33,7 +34,7 @@ func (g greetings) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &greeted{Conn: conn, by: g.by}, nil
+	return newGreeted(conn, g.by), nil
 }
 
 // greeted is a connection of a listener of a greeter.
@@ -41,7 +42,14 @@ type greeted struct {
 	net.Conn
 
 	by    *greeter
-	holds atomic.Bool // a place
+	holds atomic.Bool   // a place
+	gone  chan struct{} // closed by Close
+	close func()        // closes gone once
+}
+
+func newGreeted(conn net.Conn, by *greeter) *greeted {
+	gone := make(chan struct{})
+	return &greeted{Conn: conn, by: by, gone: gone, close: sync.OnceFunc(func() { close(gone) })}
 }
 
 var errGreetings = errors.New("too many connections begin at the same time")
@@ -50,30 +58,60 @@ var errGreetings = errors.New("too many connections begin at the same time")
 // and the answer to it.
 func (g *greeter) config(cfg *tls.Config) *tls.Config {
 	next := cfg.GetConfigForClient
-	cfg = cfg.Clone()
+	cfg = signing(cfg)
 	cfg.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		if c, ok := hello.Conn.(*greeted); ok && !c.enter() {
+		if !mayCompute(hello) {
 			return nil, errGreetings
 		}
 		if next == nil {
 			return nil, nil
 		}
-		return next(hello)
+		other, err := next(hello)
+		if other != nil {
+			other = signing(other)
+		}
+		return other, err
 	}
 	return cfg
 }
 
-// enter waits for a place. It returns false if there is none for long.
+// signing returns cfg for handshakes that have a place when they sign. A client can make the server ask for another first message
+// (HelloRetryRequest). The handshake has given its place up then, and waits for another one.
+func signing(cfg *tls.Config) *tls.Config {
+	cfg = cfg.Clone()
+	if certificate := cfg.GetCertificate; certificate != nil {
+		cfg.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if !mayCompute(hello) {
+				return nil, errGreetings
+			}
+			return certificate(hello)
+		}
+	}
+	return cfg
+}
+
+// mayCompute reports whether the handshake of a client has a place, or gets one in time.
+func mayCompute(hello *tls.ClientHelloInfo) bool {
+	c, ok := hello.Conn.(*greeted)
+	return !ok || c.holds.Load() || c.enter()
+}
+
+// enter waits for a place. It returns false if there is none for long, or if the connection is closed to make room for others.
 func (c *greeted) enter() bool {
 	timer := time.NewTimer(c.by.patience)
 	defer timer.Stop()
 	select {
 	case c.by.places <- struct{}{}:
 		c.holds.Store(true)
-		return true
+	case <-c.gone:
 	case <-timer.C:
-		return false
 	}
+	select {
+	case <-c.gone: // maybe before holds was set
+		c.leave()
+	default:
+	}
+	return c.holds.Load()
 }
 
 func (c *greeted) leave() {
@@ -90,6 +128,7 @@ func (c *greeted) Write(b []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *greeted) Close() error {
+	c.close()
 	c.leave()
 	return c.Conn.Close()
 }
