@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,11 +13,12 @@ import (
 // bound, a thousand of them would keep the leases and the dispatch of runs waiting.
 type greeter struct {
 	places   chan struct{} // holds a token for each handshake that computes
+	queue    chan struct{} // holds a token for each handshake that waits for a place
 	patience time.Duration // for a place
 }
 
-func newGreeter(patience time.Duration) *greeter {
-	return &greeter{make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), patience}
+func newGreeter(places int, patience time.Duration) *greeter {
+	return &greeter{make(chan struct{}, places), make(chan struct{}, 8*places), patience}
 }
 
 // greetings is a listener whose connections belong to a greeter.
@@ -28,8 +28,16 @@ type greetings struct {
 	by *greeter
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. While the queue is full, it lets further connections wait in the kernel, for up to a second.
+// Otherwise there would soon be too many, and the oldest ones would be closed before their turn.
 func (g greetings) Accept() (net.Conn, error) {
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case g.by.queue <- struct{}{}:
+		<-g.by.queue
+	case <-timer.C:
+	}
 	conn, err := g.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -100,12 +108,23 @@ func mayCompute(hello *tls.ClientHelloInfo) bool {
 func (c *greeted) enter() bool {
 	timer := time.NewTimer(c.by.patience)
 	defer timer.Stop()
-	select {
-	case c.by.places <- struct{}{}:
-		c.holds.Store(true)
-	case <-c.gone:
-	case <-timer.C:
+	take := func(token chan<- struct{}) bool {
+		select {
+		case token <- struct{}{}:
+			return true
+		case <-c.gone:
+		case <-timer.C:
+		}
+		return false
 	}
+	if !take(c.by.queue) {
+		return false
+	}
+	defer func() { <-c.by.queue }()
+	if !take(c.by.places) {
+		return false
+	}
+	c.holds.Store(true)
 	select {
 	case <-c.gone: // maybe before holds was set
 		c.leave()

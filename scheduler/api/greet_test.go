@@ -17,7 +17,7 @@ import (
 
 // Only as many handshakes compute as there are places. The others wait, and are refused after a time.
 func TestFewHandshakesComputeAtATime(t *testing.T) {
-	g := &greeter{places: make(chan struct{}, 1), patience: 10 * time.Millisecond}
+	g := newGreeter(1, 10*time.Millisecond)
 	cfg := g.config(&tls.Config{MinVersion: tls.VersionTLS12})
 	connect := func() *greeted {
 		ours, theirs := net.Pipe()
@@ -57,7 +57,7 @@ func TestASecondHelloWaitsForAPlace(t *testing.T) {
 	other := own.Clone()
 	other.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return own, nil }
 	for name, cfg := range map[string]*tls.Config{"its own configuration": own, "one for the client": other} {
-		g := &greeter{places: make(chan struct{}, 1), patience: 10 * time.Millisecond}
+		g := newGreeter(1, 10*time.Millisecond)
 		cfg = g.config(cfg)
 		ours, theirs := net.Pipe()
 		go func() { _, _ = io.Copy(io.Discard, theirs) }() // ends with the connection
@@ -88,7 +88,7 @@ func TestASecondHelloWaitsForAPlace(t *testing.T) {
 
 // A connection that was closed to make room for others waits for no place, and keeps none.
 func TestAClosedConnectionTakesNoPlace(t *testing.T) {
-	g := &greeter{places: make(chan struct{}, 1), patience: time.Hour}
+	g := newGreeter(1, time.Hour)
 	for range 100 {
 		ours, theirs := net.Pipe()
 		defer theirs.Close()
@@ -112,6 +112,39 @@ func TestAClosedConnectionTakesNoPlace(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("a closed connection waits for a place")
+	}
+}
+
+// While many handshakes wait, further connections wait in the kernel. The process would close the oldest ones before their turn.
+func TestConnectionsWaitInTheKernel(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	g := newGreeter(1, time.Hour)
+	for range cap(g.queue) {
+		g.queue <- struct{}{}
+	}
+	dialed, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialed.Close()
+	accepted := make(chan net.Conn, 1)
+	go func() { // the test receives from it
+		c, err := greetings{ln, g}.Accept()
+		if err != nil {
+			t.Error(err)
+		}
+		accepted <- c
+	}()
+	select {
+	case <-accepted:
+		t.Error("a connection was accepted beside a full queue")
+	case <-time.After(50 * time.Millisecond):
+		<-g.queue
+		_ = (<-accepted).Close()
 	}
 }
 
