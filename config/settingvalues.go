@@ -113,8 +113,8 @@ func (r *reader) network(n *yaml.Node, what string) netip.Prefix {
 // addresses of IPv6 have brackets of their own.
 func elements(text string) []string {
 	quotes := ""
-	if inner, ok := strings.CutPrefix(text, "["); ok && strings.HasSuffix(inner, "]") && !strings.ContainsAny(inner[:len(inner)-1], "[]") {
-		text, quotes = inner[:len(inner)-1], `"'`
+	if inner := strings.Trim(text, "[]"); text == "["+inner+"]" && !strings.ContainsAny(inner, "[]") {
+		text, quotes = inner, `"'`
 	}
 	list := strings.Split(text, ",")
 	for i, element := range list {

@@ -107,8 +107,7 @@ func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w
 	return c.finish(ctx, cl, r.Ref, w)
 }
 
-// notePaused says that a new run waits because its job, or every job, is paused. Nobody waits for the run, so nothing else would say
-// it.
+// notePaused says that a new run waits because its job, or every job, is paused. Nothing else would say it.
 func (c *cli) notePaused(ctx context.Context, cl *client.Client, r *api.RunView) {
 	if r.State != job.Pending || !c.forPeople() {
 		return
