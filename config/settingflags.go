@@ -54,6 +54,7 @@ type listFlag string
 
 // Set implements pflag.Value.
 func (f *listFlag) Set(text string) error {
+	text = strings.Join(elements(text), ",")
 	if *f != "" {
 		text = string(*f) + "," + text
 	}

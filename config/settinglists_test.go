@@ -26,6 +26,27 @@ func TestListsOfFlagsAndVariables(t *testing.T) {
 	}
 }
 
+// Patterns and addresses of IPv6 have brackets, which are not those of the list.
+func TestElements(t *testing.T) {
+	for text, want := range map[string][]string{
+		"a, b": {"a", "b"}, `["a", 'b']`: {"a", "b"}, "[a]": {"a"}, "[::1],[::2]": {"[::1]", "[::2]"}, "[A]*,B[0-9]": {"[A]*", "B[0-9]"},
+		"[[AB]*,C]": {"[[AB]*", "C]"}, `"a"`: {`"a"`}, "[": {"["}, "": {""},
+	} {
+		if diff := cmp.Diff(want, elements(text)); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	var f listFlag
+	for _, text := range []string{"[a, b]", "[A]*", "B[0-9]"} {
+		if err := f.Set(text); err != nil {
+			t.Error(err)
+		}
+	}
+	if f != "a,b,[A]*,B[0-9]" {
+		t.Errorf("got %s for repeated flags", f)
+	}
+}
+
 func TestANamespaceIsOneName(t *testing.T) {
 	_, err := load(t, "worker: {kubernetes: {namespaces: [jobs reports]}}", nil, "ROTA_NODE_NAME=q1")
 	if err == nil || !strings.Contains(err.Error(), "worker.kubernetes.namespaces is no list of names") {

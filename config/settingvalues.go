@@ -109,6 +109,20 @@ func (r *reader) network(n *yaml.Node, what string) netip.Prefix {
 	return network.Masked()
 }
 
+// elements returns the elements of a list in a flag or a variable: by commas, or in brackets as a file or JSON has it. Patterns and
+// addresses of IPv6 have brackets of their own.
+func elements(text string) []string {
+	quotes := ""
+	if inner := strings.Trim(text, "[]"); text == "["+inner+"]" && !strings.ContainsAny(inner, "[]") {
+		text, quotes = inner, `"'`
+	}
+	list := strings.Split(text, ",")
+	for i, element := range list {
+		list[i] = strings.Trim(strings.TrimSpace(element), quotes)
+	}
+	return list
+}
+
 // parse converts the text of a flag, a variable or a default into the node that a settings file would have.
 func (s setting) parse(text string) *yaml.Node {
 	tag := "!!str"
@@ -129,13 +143,9 @@ func (s setting) parse(text string) *yaml.Node {
 			tag = "!!int"
 		}
 	case *[]string, *[]netip.Prefix:
-		quotes := ""
-		if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") { // as a file or JSON has it
-			text, quotes = text[1:len(text)-1], `"'`
-		}
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		for part := range strings.SplitSeq(text, ",") {
-			n.Content = append(n.Content, scalar("!!str", strings.Trim(strings.TrimSpace(part), quotes)))
+		for _, element := range elements(text) {
+			n.Content = append(n.Content, scalar("!!str", element))
 		}
 		return n
 	case *map[string]string:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +100,7 @@ func (e *outputError) Error() string { return fmt.Sprintf("write output: %v", e.
 func (e *outputError) Unwrap() error { return e.err }
 
 // copyLogs writes an attempt's output. It resumes a broken stream at the same byte. A proxy that gives up can end a stream as if it
-// were complete. So with follow, the end counts only if the attempt had ended before.
+// were complete. So with follow, the end of a stream counts only if the record shows at once that the attempt has ended.
 func copyLogs(ctx context.Context, cl *client.Client, run string, attempt int, follow bool, to io.Writer) error {
 	const tries = 10
 	open := func() (io.ReadCloser, error) { return cl.Logs(ctx, run, attempt, follow) }
@@ -117,8 +116,11 @@ func copyLogs(ctx context.Context, cl *client.Client, run string, attempt int, f
 		case l.written > before:
 			failures = 0
 		}
-		if failures++; failures > tries {
-			return cmp.Or(err, fmt.Errorf("the output of run %s ends although the attempt goes on", run))
+		if err != nil {
+			failures++
+		}
+		if failures > tries {
+			return err
 		}
 		if ended {
 			if err := sleep(ctx, time.Second); err != nil {

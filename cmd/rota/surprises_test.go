@@ -35,9 +35,13 @@ func TestAWorkerRefusesJobFiles(t *testing.T) {
 // Somebody who starts a run of a paused job learns that it waits.
 func TestARunOfAPausedJobSaysThatItWaits(t *testing.T) {
 	server := startCluster(t)
-	for _, want := range []string{"", "note: job ok is paused, so the run waits until `rota resume ok`"} {
-		if want != "" {
-			if code, _, stderr := runHere(nil, "pause", "ok", "--server", server); code != exitOK {
+	for _, tc := range []struct{ pause, want string }{
+		{"", ""}, {"ok", "note: job ok is paused, so the run waits until `rota resume ok`"},
+		{"--all", "note: all jobs are paused, so the run waits until `rota resume --all`"},
+	} {
+		want := tc.want
+		if tc.pause != "" {
+			if code, _, stderr := runHere(nil, "pause", tc.pause, "--server", server); code != exitOK {
 				t.Fatalf("got %d, %s", code, stderr)
 			}
 		}

@@ -107,13 +107,16 @@ func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w
 	return c.finish(ctx, cl, r.Ref, w)
 }
 
-// notePaused says that a new run waits because its job is paused. Nobody waits for the run, so nothing else would say it.
+// notePaused says that a new run waits because its job, or every job, is paused. Nothing else would say it.
 func (c *cli) notePaused(ctx context.Context, cl *client.Client, r *api.RunView) {
 	if r.State != job.Pending || !c.forPeople() {
 		return
 	}
 	if j, err := cl.Job(ctx, r.Job); err == nil && j.Paused != nil {
 		c.printNote("job %s is paused, so the run waits until `rota resume %s`", r.Job, r.Job)
+	}
+	if v, err := cl.Cluster(ctx); err == nil && v.Paused != nil {
+		c.printNote("all jobs are paused, so the run waits until `rota resume --all`")
 	}
 }
 

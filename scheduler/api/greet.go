@@ -4,7 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -13,11 +13,12 @@ import (
 // bound, a thousand of them would keep the leases and the dispatch of runs waiting.
 type greeter struct {
 	places   chan struct{} // holds a token for each handshake that computes
+	queue    chan struct{} // holds a token for each handshake that waits for a place
 	patience time.Duration // for a place
 }
 
-func newGreeter(patience time.Duration) *greeter {
-	return &greeter{make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), patience}
+func newGreeter(places int, patience time.Duration) *greeter {
+	return &greeter{make(chan struct{}, places), make(chan struct{}, 8*places), patience}
 }
 
 // greetings is a listener whose connections belong to a greeter.
@@ -27,13 +28,21 @@ type greetings struct {
 	by *greeter
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. While the queue is full, it lets further connections wait in the kernel, for up to a second.
+// Otherwise there would soon be too many, and the oldest ones would be closed before their turn.
 func (g greetings) Accept() (net.Conn, error) {
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case g.by.queue <- struct{}{}:
+		<-g.by.queue
+	case <-timer.C:
+	}
 	conn, err := g.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &greeted{Conn: conn, by: g.by}, nil
+	return newGreeted(conn, g.by), nil
 }
 
 // greeted is a connection of a listener of a greeter.
@@ -41,7 +50,14 @@ type greeted struct {
 	net.Conn
 
 	by    *greeter
-	holds atomic.Bool // a place
+	holds atomic.Bool   // a place
+	gone  chan struct{} // closed by Close
+	close func()        // closes gone once
+}
+
+func newGreeted(conn net.Conn, by *greeter) *greeted {
+	gone := make(chan struct{})
+	return &greeted{Conn: conn, by: by, gone: gone, close: sync.OnceFunc(func() { close(gone) })}
 }
 
 var errGreetings = errors.New("too many connections begin at the same time")
@@ -50,30 +66,71 @@ var errGreetings = errors.New("too many connections begin at the same time")
 // and the answer to it.
 func (g *greeter) config(cfg *tls.Config) *tls.Config {
 	next := cfg.GetConfigForClient
-	cfg = cfg.Clone()
+	cfg = signing(cfg)
 	cfg.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		if c, ok := hello.Conn.(*greeted); ok && !c.enter() {
+		if !mayCompute(hello) {
 			return nil, errGreetings
 		}
 		if next == nil {
 			return nil, nil
 		}
-		return next(hello)
+		other, err := next(hello)
+		if other != nil {
+			other = signing(other)
+		}
+		return other, err
 	}
 	return cfg
 }
 
-// enter waits for a place. It returns false if there is none for long.
+// signing returns cfg for handshakes that have a place when they sign. A client can make the server ask for another first message
+// (HelloRetryRequest). The handshake has given its place up then, and waits for another one.
+func signing(cfg *tls.Config) *tls.Config {
+	cfg = cfg.Clone()
+	if certificate := cfg.GetCertificate; certificate != nil {
+		cfg.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if !mayCompute(hello) {
+				return nil, errGreetings
+			}
+			return certificate(hello)
+		}
+	}
+	return cfg
+}
+
+// mayCompute reports whether the handshake of a client has a place, or gets one in time.
+func mayCompute(hello *tls.ClientHelloInfo) bool {
+	c, ok := hello.Conn.(*greeted)
+	return !ok || c.holds.Load() || c.enter()
+}
+
+// enter waits for a place. It returns false if there is none for long, or if the connection is closed to make room for others.
 func (c *greeted) enter() bool {
 	timer := time.NewTimer(c.by.patience)
 	defer timer.Stop()
-	select {
-	case c.by.places <- struct{}{}:
-		c.holds.Store(true)
-		return true
-	case <-timer.C:
+	take := func(token chan<- struct{}) bool {
+		select {
+		case token <- struct{}{}:
+			return true
+		case <-c.gone:
+		case <-timer.C:
+		}
 		return false
 	}
+	if !take(c.by.queue) {
+		return false
+	}
+	defer func() { <-c.by.queue }()
+	if !take(c.by.places) {
+		return false
+	}
+	c.holds.Store(true)
+	select {
+	case <-c.gone: // maybe before holds was set
+		c.leave()
+	default:
+	}
+	return c.holds.Load()
 }
 
 func (c *greeted) leave() {
@@ -90,6 +147,7 @@ func (c *greeted) Write(b []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *greeted) Close() error {
+	c.close()
 	c.leave()
 	return c.Conn.Close()
 }

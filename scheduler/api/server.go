@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -107,7 +108,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, sockets ...net.List
 	}
 	serve := srv.Serve
 	if s.cfg.TLS != nil {
-		greets := newGreeter(srv.ReadHeaderTimeout)
+		greets := newGreeter(max(1, runtime.GOMAXPROCS(0)/2), srv.ReadHeaderTimeout)
 		srv.TLSConfig = greets.config(s.cfg.TLS)
 		serve = func(ln net.Listener) error { return srv.ServeTLS(greetings{ln, greets}, "", "") }
 	}

@@ -60,7 +60,7 @@ func rewriteField(k kind, text, seed string) (rewritten, *refusal) {
 			parts[i], err = hashed(k, part, seed)
 			out.stars = out.stars || strings.HasPrefix(part, "H/")
 		case k == dayOfWeek:
-			parts[i], err = rewriteWeekday(part)
+			parts[i], err = rewriteWeekday(k.onlyFirst(part))
 		default:
 			parts[i] = k.onlyFirst(part)
 		}

@@ -74,6 +74,7 @@ func TestAStepBehindTheEndOfItsRange(t *testing.T) {
 	from := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	for expr, want := range map[string]string{
 		"53/7 * * * *": "53 * * * *", "59/1,0-10/20 * * * *": "0,59 * * * *", "0 23/2 31/5 * *": "0 23 31 * *", "50/9 * * * *": "50,59 * * * *",
+		"0 0 * * 5/3": "0 0 * * 5", "0 0 * * 1-3/5": "0 0 * * 1",
 	} {
 		got := parse(t, schedule.Spec{Cron: []string{expr}}).Last(from, from.AddDate(0, 3, 0), 10_000)
 		same := parse(t, schedule.Spec{Cron: []string{want}}).Last(from, from.AddDate(0, 3, 0), 10_000)
