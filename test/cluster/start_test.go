@@ -153,7 +153,10 @@ func TestHotReload(t *testing.T) {
 	p.Await(20 * time.Second)
 	p.Args = append(p.Args, "--jobs="+link)
 	p.Start()
-	Await(t, 30*time.Second, "the job exists again", func() bool { return said() == "third" })
+	Await(t, 30*time.Second, "the files are read behind the link", func() bool {
+		return strings.Contains(p.Log(), "job files are put in force: path="+link)
+	})
+	Await(t, 10*time.Second, "the job exists again", func() bool { return said() == "third" })
 	writeFile(t, real, file("fourth"))
 	Let(500 * time.Millisecond) // files must be unchanged for a second before they are read
 	if got := said(); got != "third" {
