@@ -40,8 +40,8 @@ func (s *signedIn) withoutProvider(t *testing.T) {
 	if status, _, _ := s.visit(browser, "GET", s.node.URL+"/v1/jobs", ""); status != http.StatusOK {
 		t.Errorf("a session after a start without the provider: got %d", status)
 	}
-	if status, _, _ := s.visit(http.DefaultClient, "GET", s.node.URL+"/v1/jobs", token); status != http.StatusUnauthorized {
-		t.Errorf("a token of the provider, whose keys nobody knows: got %d, want 401", status)
+	if status, _, _ := s.visit(http.DefaultClient, "GET", s.node.URL+"/v1/jobs", token); status != http.StatusServiceUnavailable {
+		t.Errorf("a token of the provider, whose keys nobody knows: got %d, want 503", status)
 	}
 	if status, text, _ := s.visit(s.browser(), "GET", s.node.URL+"/login/oidc", ""); status != http.StatusServiceUnavailable ||
 		!strings.Contains(text, "does not answer") || !strings.Contains(text, `name="token"`) {
