@@ -270,8 +270,8 @@ var notPrograms = []string{
 	"flock", "chronic", "bash", "sh", "/bin/sh", "/bin/bash", "python", "python3", "php", "perl", "ruby", "node", "!", ":",
 }
 
-// Background reports whether a shell does not wait for the last command of a script. When the shell has ended, a worker kills such a
-// command, and cron does not.
+// Background reports whether a shell does not wait for the last command of a script. When the shell has ended, a worker kills such
+// a command, and cron does not.
 func Background(script string) bool {
 	script = strings.TrimSpace(script)
 	last := strings.TrimSpace(script[strings.LastIndex(script, "\n")+1:])
