@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -65,18 +64,9 @@ func formatDuration(d time.Duration) string {
 	return job.Duration(d).String()
 }
 
-// longUnits are the units of time spans that Go's notation does not have.
-var longUnits = map[string]time.Duration{"d": day, "w": 7 * day}
-
-// parseSpan reads a time span: in Go's notation, or in days or weeks, such as 7d, 0.5d or 1w.
+// parseSpan reads a time span that is not negative.
 func parseSpan(text string) (time.Duration, error) {
-	number := strings.TrimRight(text, "dw")
-	if unit, ok := longUnits[text[len(number):]]; ok {
-		n, err := strconv.ParseFloat(number, 64)
-		if most := float64(36500 * day / unit); err == nil && n >= 0 && n <= most {
-			return time.Duration(n * float64(unit)), nil
-		}
-	} else if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+	if d, err := job.ParseSpan(text); err == nil && d >= 0 {
 		return d, nil
 	}
 	if isNegative(text) {

@@ -72,7 +72,7 @@ func TestDeleteTakesNoFile(t *testing.T) {
 	}
 }
 
-// A shell writes completions to the terminal as they are.
+// A shell writes each completion to the terminal without a change.
 func TestACompletionDoesNotDisturbTheTerminal(t *testing.T) {
 	fake := newFakeCluster()
 	v := fake.jobs["ok"]

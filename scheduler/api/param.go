@@ -116,31 +116,11 @@ func due(in string, at *time.Time, now time.Time) (time.Time, error) {
 	case in == "":
 		return time.Time{}, nil
 	}
-	d, err := span(in)
+	d, err := job.ParseSpan(in)
 	if err != nil || d < 0 {
 		return time.Time{}, invalid("body.in", "%q is not a time span: write it with a unit, for example 90s, 2h or 7d", in)
 	}
 	return now.Add(d).UTC(), nil
-}
-
-// span parses a duration in Go's notation, or a number of days or weeks such as 7d or 1w.
-func span(s string) (time.Duration, error) {
-	each := 1.0
-	days, ok := strings.CutSuffix(s, "d")
-	if !ok {
-		days, ok = strings.CutSuffix(s, "w")
-		each = 7
-	}
-	if ok {
-		n, err := strconv.ParseFloat(days, 64)
-		n *= each
-		// A Duration can hold at most about three centuries.
-		if err != nil || n != n || n > 36500 || n < -36500 {
-			return 0, fmt.Errorf("%q is not a number of days", days)
-		}
-		return time.Duration(n * float64(24*time.Hour)), nil
-	}
-	return time.ParseDuration(s)
 }
 
 // instant parses an RFC 3339 time of a query. It accepts a space for +, because an unescaped + in a query means a space.
@@ -175,7 +155,7 @@ func since(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	if d, err := span(s); err == nil && d >= 0 {
+	if d, err := job.ParseSpan(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	if t, err := time.Parse(time.DateOnly, s); err == nil {

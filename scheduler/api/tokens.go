@@ -128,7 +128,7 @@ func (s *Server) createToken(ctx context.Context, in *struct{ Body CreateTokenRe
 		Created: now.Truncate(time.Second), By: caller(ctx),
 	}
 	if r.Life != "" {
-		d, err := span(r.Life)
+		d, err := job.ParseSpan(r.Life)
 		if err != nil || d <= 0 {
 			return nil, invalid("body.life", "%q is not a time span: write it with a unit, for example 90d", r.Life)
 		}

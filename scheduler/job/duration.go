@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -63,4 +64,24 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	}
 	*d = Duration(v)
 	return nil
+}
+
+// longUnits are the units of time spans that Go's notation does not have.
+var longUnits = map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+
+// maxSpan is the longest span in days or weeks. A Duration can hold at most about three centuries.
+const maxSpan = 36500 * 24 * time.Hour
+
+// ParseSpan reads a time span: in Go's notation, or in days or weeks, such as 7d, 0.5d or 1w. It may be negative.
+func ParseSpan(text string) (time.Duration, error) {
+	number := strings.TrimRight(text, "dw")
+	unit, ok := longUnits[text[len(number):]]
+	if !ok {
+		return time.ParseDuration(text)
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if most := float64(maxSpan / unit); err != nil || n != n || n > most || n < -most {
+		return 0, fmt.Errorf("%q is not a time span", text)
+	}
+	return time.Duration(n * float64(unit)), nil
 }

@@ -73,7 +73,7 @@ func rewriteField(k kind, text, seed string) (rewritten, *refusal) {
 }
 
 // onlyFirst returns the first value of a range whose step leads beyond its end, such as 53/7 or 0-10/20. Vixie cron and robfig's
-// library take the value alone, and this library refuses the range. onlyFirst returns every other part as it is.
+// library take the value alone, and this library refuses the range. onlyFirst does not change any other part.
 func (k kind) onlyFirst(part string) string {
 	ends, text, _ := strings.Cut(part, "/")
 	from, to, isRange := strings.Cut(ends, "-")

@@ -118,6 +118,7 @@ var libraryRules = map[string]rule{
 		own:      []string{"scheduler/api", "scheduler/api/client", "scheduler/job", "scheduler/policy"},
 		external: []string{"github.com/anishathalye/porcupine"},
 	},
+	"test/heldfile":       {own: []string{"scheduler/job"}},
 	"test/kubernetes":     {own: []string{"scheduler/api", "scheduler/job", "test/cluster"}},
 	"test/leaks":          {external: []string{"go.uber.org/goleak"}},
 	"test/network":        {own: []string{"test/cluster", "test/history"}, external: []string{etcdClient}},

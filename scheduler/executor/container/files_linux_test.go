@@ -3,51 +3,23 @@ package container
 import (
 	"context"
 	"io"
-	"os"
-	"os/signal"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/heldfile"
 )
 
-// TestAFileServerThatIsGone holds a lease on the file of a reference. A file under a lease cannot be opened, like a file on a file
-// server that does not answer.
+// TestAFileServerThatIsGone has a reference to a file that cannot be opened.
 func TestAFileServerThatIsGone(t *testing.T) {
 	f, e := newFaulty(t, nil)
-	path := filepath.Join(t.TempDir(), "secret")
-	held, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer held.Close() // ends the lease
-	if _, _, errno := syscall.Syscall(syscall.SYS_FCNTL, held.Fd(), syscall.F_SETLEASE, syscall.F_WRLCK); errno != 0 {
-		t.Fatalf("lease: %v", errno)
-	}
-	opened := make(chan os.Signal, 1)
-	signal.Notify(opened, syscall.SIGIO) // the kernel sends it when the file is to be opened
-	defer signal.Stop(opened)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	req, done := faultyRequest(io.Discard), make(chan job.Outcome, 1)
-	req.Spec.Env = map[string]string{"SECRET": "${file:" + path + "}"}
-	go func() { done <- e.Execute(ctx, req) }() // ends during the test, unless the test fails
-	select {
-	case <-opened:
-		cancel(executor.ErrTimeout)
-	case <-time.After(10 * time.Second):
-		t.Fatal("the file is not read")
-	}
-	select {
-	case o := <-done:
-		if o.State != job.TimedOut || !strings.HasSuffix(o.Reason, executor.FilesHang) || f.count("create") > 0 {
-			t.Errorf("got %+v and %d containers, want a timeout before the container", o, f.count("create"))
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("the timeout does not end an attempt whose file cannot be read")
+	o := heldfile.Interrupt(t, executor.ErrTimeout, func(ctx context.Context, path string) job.Outcome {
+		req := faultyRequest(io.Discard)
+		req.Spec.Env = map[string]string{"SECRET": "${file:" + path + "}"}
+		return e.Execute(ctx, req)
+	})
+	if o.State != job.TimedOut || !strings.HasSuffix(o.Reason, executor.FilesHang) || f.count("create") > 0 {
+		t.Errorf("got %+v and %d containers, want a timeout before the container", o, f.count("create"))
 	}
 }
