@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -16,15 +17,16 @@ import (
 // prepared is the connection of one request, opened before its time. So the request is late by no handshake, and requests that are
 // due at one instant do not wait for each other's connections.
 type prepared struct {
+	transport    *http.Transport
 	scheme, addr string
-	open         opener
 
-	mu   sync.Mutex
-	end  context.CancelFunc // guarded by mu: ends Do; nil: Do has not begun
-	over bool               // guarded by mu: nobody takes the connection any more
-	done chan struct{}      // closed when conn and err are set
-	conn net.Conn           // guarded by mu
-	err  error              // guarded by mu
+	mu     sync.Mutex
+	end    context.CancelFunc // guarded by mu: ends Do; nil: Do has not begun
+	over   bool               // guarded by mu: nobody may use the connection any more
+	done   chan struct{}      // closed when client, conn and err are set
+	client *http.ClientConn   // guarded by mu
+	conn   net.Conn           // the connection below client; Do alone writes it, before done
+	err    error              // guarded by mu
 }
 
 // Prepare returns the connection to the target of spec. It returns nil if only the attempt knows the address.
@@ -36,17 +38,20 @@ func (e *Executor) Prepare(spec *job.Spec) executor.Prepared {
 	if err != nil || u.Hostname() == "" || strings.ContainsFunc(u.Host, unusual) {
 		return nil
 	}
-	p := &prepared{scheme: u.Scheme, open: e.dial.plain, done: make(chan struct{})}
-	port := "80"
-	if u.Scheme == "https" {
-		p.open, port = e.dial.secure, "443"
-	}
-	p.addr = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
-	return p
+	return &prepared{transport: e.transport, scheme: u.Scheme, addr: address(u), done: make(chan struct{})}
 }
 
 // unusual reports whether r makes a host a template, or a name that the transport encodes.
 func unusual(r rune) bool { return r == '{' || r == '}' || r > unicode.MaxASCII }
+
+// address returns the host and the port of u.
+func address(u *url.URL) string {
+	port := "80"
+	if u.Scheme == "https" {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
+}
 
 // Do opens the connection.
 func (p *prepared) Do(ctx context.Context) {
@@ -59,9 +64,9 @@ func (p *prepared) Do(ctx context.Context) {
 	if over {
 		return
 	}
-	conn, err := p.open(ctx, "tcp", p.addr)
+	client, err := p.transport.NewClientConn(context.WithValue(ctx, preparedKey{}, p), p.scheme, p.addr)
 	p.mu.Lock()
-	p.conn, p.err = conn, err
+	p.client, p.err = client, err
 	close(p.done)
 	if p.over {
 		p.closeLocked()
@@ -69,14 +74,28 @@ func (p *prepared) Do(ctx context.Context) {
 	p.mu.Unlock()
 }
 
-// take returns the connection, which belongs to the caller from then on. It waits while the connection is being opened. It returns
-// nil without an error if the caller must open one.
-func (p *prepared) take(ctx context.Context) (net.Conn, error) {
+// preparedKey is the key of the *prepared in the context of Do.
+type preparedKey struct{}
+
+// noting returns an opener that notes a connection in the prepared for which it opens it.
+func noting(open opener) opener {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := open(ctx, network, addr)
+		if p, ok := ctx.Value(preparedKey{}).(*prepared); ok {
+			p.conn = conn
+		}
+		return conn, err
+	}
+}
+
+// use returns the connection for a request to u, until Close. It waits while the connection is being opened. It returns nil without
+// an error if the request needs another one.
+func (p *prepared) use(ctx context.Context, u *url.URL) (*http.ClientConn, error) {
 	p.mu.Lock()
-	begun := p.end != nil && !p.over
-	p.over = p.over || !begun
+	begun := p.end != nil && !p.over && p.scheme == u.Scheme && p.addr == address(u)
 	p.mu.Unlock()
 	if !begun {
+		p.Close()
 		return nil, nil
 	}
 	var waited bool
@@ -92,21 +111,19 @@ func (p *prepared) take(ctx context.Context) (net.Conn, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	conn := p.conn
-	p.conn, p.over = nil, true
 	switch {
 	case p.err != nil && waited: // the request has failed, too
 		return nil, p.err
-	case conn == nil:
+	case p.client == nil:
 		return nil, nil
-	case !established(conn):
-		_ = conn.Close()
+	case p.client.Err() != nil || !established(p.conn):
+		p.closeLocked()
 		return nil, nil
 	}
-	return conn, nil
+	return p.client, nil
 }
 
-// Close closes the connection if nobody has taken it.
+// Close closes the connection.
 func (p *prepared) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,23 +135,8 @@ func (p *prepared) Close() {
 }
 
 func (p *prepared) closeLocked() {
-	if p.conn != nil {
-		_ = p.conn.Close()
-		p.conn = nil
-	}
-}
-
-// preparedKey is the key of a *prepared in the context of its request.
-type preparedKey struct{}
-
-// ahead returns an opener that takes the connection that was prepared for the request, and otherwise opens one.
-func ahead(scheme string, open opener) opener {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if p, ok := ctx.Value(preparedKey{}).(*prepared); ok && p.scheme == scheme && p.addr == addr {
-			if conn, err := p.take(ctx); conn != nil || err != nil {
-				return conn, err
-			}
-		}
-		return open(ctx, network, addr)
+	if p.client != nil {
+		_ = p.client.Close()
+		p.client = nil
 	}
 }

@@ -94,7 +94,7 @@ func TestAConnectionIsOpenedAhead(t *testing.T) {
 				t.Errorf("got %+v, want succeeded", o)
 			}
 			req.Prepared.Close()
-			conns.await(t, http.StateIdle, 1) // for the next request
+			conns.await(t, http.StateClosed, 2)
 			if n := conns.count(http.StateNew); n != 2 {
 				t.Errorf("the request opened %d connections", n-2)
 			}
@@ -154,31 +154,6 @@ func TestARequestDoesNotNeedItsPreparation(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A connection that a request does not need is closed as soon as the request has another one.
-func TestASpareConnectionIsClosedAtOnce(t *testing.T) {
-	conns := &connections{counts: make(map[http.ConnState]int)}
-	answer := make(chan struct{})
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			<-answer
-		}
-	}))
-	srv.Config.ConnState = conns.add
-	srv.Start()
-	t.Cleanup(srv.Close)
-	e := newExecutor(t)
-	req := request(job.HTTP{URL: srv.URL + "/slow", Method: "POST"}, io.Discard)
-	req.Prepared = e.Prepare(&req.Spec)
-	req.Prepared.Do(t.Context())
-	e.Execute(t.Context(), request(job.HTTP{URL: srv.URL, Method: "POST"}, io.Discard)) // its connection is kept for 0.5 s
-	var wg sync.WaitGroup
-	wg.Go(func() { e.Execute(t.Context(), req) })
-	conns.await(t, http.StateClosed, 1) // the kept one if this test was paused, otherwise the spare one
-	answer <- struct{}{}
-	wg.Wait()
-	req.Prepared.Close()
 }
 
 // A connection that opens after its preparation was closed is closed.

@@ -8,8 +8,6 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"time"
-
-	"github.com/rota-scheduler/rota/scheduler/executor"
 )
 
 // discardUnsent returns r with a context of its own. When the context of r ends, bytes that were not sent yet are discarded. A
@@ -18,10 +16,9 @@ import (
 // net/http by itself only closes the connection, and the kernel continues to send the bytes that it has accepted. During a
 // network partition such a request would wait in the kernel, and arrive after the request of the next attempt.
 //
-// If spare is not nil, it is closed as soon as the request has its connection. arrival is how long a response may take to be read
-// after the context of r has ended.
-func discardUnsent(r *http.Request, spare executor.Prepared, arrival time.Duration) (_ *http.Request, release func()) {
-	ctx, c := r.Context(), &connection{spare: spare}
+// The connection is noted in c. arrival is how long a response may take to be read after the context of r has ended.
+func discardUnsent(r *http.Request, arrival time.Duration) (_ *http.Request, c *connection, release func()) {
+	ctx, c := r.Context(), new(connection)
 	sending, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	read := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -42,25 +39,22 @@ func discardUnsent(r *http.Request, spare executor.Prepared, arrival time.Durati
 		}
 		cancel(nil)
 	}
-	return r.WithContext(httptrace.WithClientTrace(sending, &httptrace.ClientTrace{GotConn: c.got})), release
+	got := func(info httptrace.GotConnInfo) { c.use(info.Conn) }
+	return r.WithContext(httptrace.WithClientTrace(sending, &httptrace.ClientTrace{GotConn: got})), c, release
 }
 
 // connection is the connection of one request. It carries only this request at a time, since it speaks HTTP/1.1.
 type connection struct {
-	spare     executor.Prepared // nil: none
 	mu        sync.Mutex
 	conn      net.Conn // guarded by mu; nil: the request has none yet
 	discarded bool     // guarded by mu: no more bytes may be sent
 }
 
-// got receives the connection that the transport has chosen.
-func (c *connection) got(info httptrace.GotConnInfo) {
-	if c.spare != nil {
-		c.spare.Close() // no effect if this is its connection
-	}
+// use notes conn as the connection of the request.
+func (c *connection) use(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.conn = info.Conn
+	c.conn = conn
 	if c.discarded {
 		c.dropOnCloseLocked()
 		_ = c.conn.Close() // without this, the transport might still write the request

@@ -2,7 +2,6 @@ package httpx
 
 import (
 	"net"
-	"net/http/httptrace"
 	"testing"
 )
 
@@ -12,7 +11,7 @@ func TestALateConnectionIsClosed(t *testing.T) {
 	defer far.Close()
 	var c connection
 	c.discard()
-	c.got(httptrace.GotConnInfo{Conn: near})
+	c.use(near)
 	if _, err := near.Write([]byte("x")); err == nil {
 		t.Error("the request could be written")
 	}

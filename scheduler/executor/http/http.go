@@ -40,12 +40,11 @@ type Config struct {
 
 // Executor executes the kind http.
 type Executor struct {
-	client *http.Client
-	dial   dialer
-	agent  string
-	now    func() time.Time
-	refs   *refs.Policy
-	files  executor.Files
+	transport *http.Transport
+	agent     string
+	now       func() time.Time
+	refs      *refs.Policy
+	files     executor.Files
 	// arrival is how long a response may take to be read after the end of its attempt. While this process or its machine was
 	// suspended, the target may have answered, and the attempt may have ended. The target has then done its work.
 	arrival time.Duration
@@ -64,35 +63,28 @@ func New(cfg Config, now func() time.Time) *Executor {
 	}
 	dial := newDialer(cfg)
 	return &Executor{
-		dial:    dial,
 		agent:   agent,
 		now:     now,
 		refs:    cfg.Refs,
 		arrival: 100 * time.Millisecond,
-		client: &http.Client{
-			Transport: &http.Transport{ // HTTP/1.1 only: see connection
-				DialContext:            ahead("http", dial.plain),
-				DialTLSContext:         ahead("https", dial.secure),
-				MaxIdleConns:           512,
-				MaxIdleConnsPerHost:    512,
-				IdleConnTimeout:        idleTimeout,
-				ExpectContinueTimeout:  time.Second,
-				MaxResponseHeaderBytes: 256 << 10,
-				DisableCompression:     true, // if a response could not be unpacked, a success would become a failure
-			},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		transport: &http.Transport{ // HTTP/1.1 only: see connection
+			DialContext:            noting(dial.plain),
+			DialTLSContext:         noting(dial.secure),
+			MaxIdleConns:           512,
+			MaxIdleConnsPerHost:    512,
+			IdleConnTimeout:        idleTimeout,
+			ExpectContinueTimeout:  time.Second,
+			MaxResponseHeaderBytes: 256 << 10,
+			DisableCompression:     true, // if a response could not be unpacked, a success would become a failure
 		},
 	}
 }
 
 // Close closes the idle connections.
-func (e *Executor) Close() { e.client.CloseIdleConnections() }
+func (e *Executor) Close() { e.transport.CloseIdleConnections() }
 
 // Execute sends the request and reads the response to its end. Exit is the status.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
-	if req.Prepared != nil {
-		ctx = context.WithValue(ctx, preparedKey{}, req.Prepared)
-	}
 	if o, ended := executor.Interrupted(ctx, &req, e.now()); ended {
 		return o
 	}
@@ -129,9 +121,9 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 // exchange sends the request and judges the response. If final is true, the target has answered, and the outcome is valid even
 // if the context has ended since. The status is enough for a failure. A success needs the whole response.
 func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Writer) (o job.Outcome, final bool) {
-	r, release := discardUnsent(r, req.Prepared, e.arrival)
+	r, c, release := discardUnsent(r, e.arrival)
 	defer release()
-	resp, err := e.client.Do(r)
+	resp, err := e.send(r, c, req.Prepared)
 	if err != nil {
 		if refused, ok := errors.AsType[*dial.RefusedError](err); ok { // a retry would be refused too
 			return job.Outcome{State: job.Failed, Reason: refused.Error()}, true
@@ -171,6 +163,26 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 		o.State, o.Reason, o.Outputs = job.Failed, unfit.Error(), nil
 	}
 	return o, true
+}
+
+// send sends r on the connection that was prepared for it, otherwise on one of the pool. The caller closes the
+// body of the response.
+func (e *Executor) send(r *http.Request, c *connection, ahead executor.Prepared) (*http.Response, error) {
+	client := http.Client{
+		Transport:     e.transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	if p, ok := ahead.(*prepared); ok {
+		conn, err := p.use(r.Context(), r.URL)
+		if err != nil {
+			return nil, err
+		}
+		if conn != nil {
+			c.use(p.conn)
+			client.Transport = conn
+		}
+	}
+	return client.Do(r)
 }
 
 // plain returns the text of err without the URL, which may hold secrets and is in the job anyway.
