@@ -156,6 +156,31 @@ func TestARequestDoesNotNeedItsPreparation(t *testing.T) {
 	}
 }
 
+// A long request holds one connection, also if the pool has one for its target.
+func TestALongRequestHoldsOneConnection(t *testing.T) {
+	conns := &connections{counts: make(map[http.ConnState]int)}
+	answer := make(chan struct{})
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			<-answer
+		}
+	}))
+	srv.Config.ConnState = conns.add
+	srv.Start()
+	t.Cleanup(srv.Close)
+	e := newExecutor(t)
+	req := request(job.HTTP{URL: srv.URL + "/slow", Method: "POST"}, io.Discard)
+	req.Prepared = e.Prepare(&req.Spec)
+	req.Prepared.Do(t.Context())
+	e.Execute(t.Context(), request(job.HTTP{URL: srv.URL, Method: "POST"}, io.Discard)) // its connection is kept for 0.5 s
+	var wg sync.WaitGroup
+	wg.Go(func() { e.Execute(t.Context(), req) })
+	conns.await(t, http.StateClosed, 1) // the one of the pool
+	answer <- struct{}{}
+	wg.Wait()
+	req.Prepared.Close()
+}
+
 // A connection that opens after its preparation was closed is closed.
 func TestAConnectionThatOpensTooLateIsClosed(t *testing.T) {
 	e, srv, conns := counting(t, "https")
