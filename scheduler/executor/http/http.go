@@ -128,8 +128,8 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 		if refused, ok := errors.AsType[*dial.RefusedError](err); ok { // a retry would be refused too
 			return job.Outcome{State: job.Failed, Reason: refused.Error()}, true
 		}
-		if executor.NoDescriptor(err) { // for a connection
-			return executor.NotBegun(errors.New("request: " + plain(err))), false
+		if o, ok := notBegun(err); ok {
+			return o, false
 		}
 		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}, false
 	}
