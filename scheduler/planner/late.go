@@ -18,8 +18,9 @@ const feedRetry = 500 * time.Millisecond
 // lateSlots holds the slots of jobs that this leader knows to be recorded as late, by the name of the job.
 type lateSlots map[string]map[time.Time]bool
 
-// reportLate records a slot whose run has not ended by the finish_by of its job. The event's id follows from the slot, so that
-// a slot has one event, whichever leader writes it.
+// reportLate records a slot whose run has not ended by the finish_by of its job. The event's id follows from the slot and from
+// finish_by, so that a slot has one event, whichever leader writes it. If finish_by is edited, the next leader may write a second
+// one: the slot has missed the new time, too. Notifiers take both for one cause.
 func (p *Planner) reportLate(j *jobState, now time.Time) *job.Decision {
 	if j.def == nil || j.def.Spec.FinishBy == "" {
 		return nil

@@ -1,0 +1,54 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxLeftovers is how many processes leftBehind names.
+const maxLeftovers = 10
+
+// leftBehind returns an error that names the processes that the program has left behind, and that clear is about to kill; nil if
+// none is known. Call it after the program has exited. A search costs as much as a short attempt, so it is made only if the pipe
+// output, to which the program wrote, is still open. For an attempt that is over, nothing delays the kill.
+func (p *process) leftBehind(ctx context.Context, output *os.File) error {
+	if ctx.Err() != nil || !hasWriter(output) {
+		return nil
+	}
+	pids, _ := p.family()
+	if len(pids) == 0 { // a program that is just being started has the pipe open for a moment
+		return nil
+	}
+	slices.Sort(pids)
+	names, more := make([]string, 0, maxLeftovers), ""
+	if n := len(pids) - maxLeftovers; n > 0 {
+		pids, more = pids[:maxLeftovers], fmt.Sprintf(" and %d more", n)
+	}
+	for _, pid := range pids {
+		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		names = append(names, fmt.Sprintf("%s (%d)", cmp.Or(string(bytes.TrimSpace(name)), "process"), pid))
+	}
+	return fmt.Errorf("killed processes that the program left behind: %s%s", strings.Join(names, ", "), more)
+}
+
+// hasWriter reports whether a process can still write to the pipe.
+func hasWriter(pipe *os.File) bool {
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var open bool
+	err = raw.Control(func(fd uintptr) {
+		state := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // a descriptor fits
+		_, failed := unix.Poll(state, 0)
+		open = failed == nil && state[0].Revents&unix.POLLHUP == 0
+	})
+	return err == nil && open
+}
