@@ -59,7 +59,7 @@ func TestTokensOfTheFileAndOfTheStoreProveCallers(t *testing.T) {
 }
 
 func TestCertificatesProveCallers(t *testing.T) {
-	d := auth.Directory{Cluster: "prod", File: auth.File{
+	d := auth.Directory{File: auth.File{
 		Bindings:     []auth.Binding{{Principal: "alice", Role: auth.Operator}, {Principal: "ci", Role: auth.Viewer}},
 		Certificates: map[string]string{"ci.internal": "ci"},
 	}}
@@ -69,8 +69,8 @@ func TestCertificatesProveCallers(t *testing.T) {
 	}{
 		{"rota://prod/user/alice", "x", "alice", auth.Operate},
 		{"rota://prod/replica/q1", "x", "replica/q1", auth.Peer},
-		{"rota://stage/user/alice", "x", "", ""},
-		{"rota://stage/user/alice", "ci.internal", "ci", auth.Read},
+		{"rota://stage/user/alice", "x", "alice", auth.Operate}, // the authority decides, not the name of the cluster
+		{"rota://prod/nobody/alice", "ci.internal", "ci", auth.Read},
 		{"", "ci.internal", "ci", auth.Read},
 		{"", "alice", "", ""},
 	} {
