@@ -241,8 +241,9 @@ type Outcome struct {
 	Output  string            `json:"output,omitempty"`  // tail
 	Outputs map[string]string `json:"outputs,omitempty"` // what the attempt gives to the runs that follow its run
 	Retry   bool              `json:"retry,omitempty"`   // the attempt asks for a retry
-	After   time.Duration     `json:"after,omitempty"`   // the delay that the target asks for (Retry-After); 0: none
+	After   time.Duration     `json:"after,omitempty"`   // the delay that the target (Retry-After) or a shortage asks for; 0: none
 
-	NotBegun bool `json:"-"` // for the worker: the machine could not start the attempt. The record says it by the reason alone
+	// for the worker: the machine could not start the attempt. The record says it by the reason alone. With After, others can start.
+	NotBegun bool `json:"-"`
 	KindAway bool `json:"-"` // for the worker, with NotBegun: only attempts of this kind cannot start
 }

@@ -42,7 +42,8 @@ type Retry struct {
 // attempt ends, and a leader calls it when it gives an attempt up. It returns the outcome to record and the retry. If the retry
 // is nil, the run ends with the outcome, whose reason says why there is no retry.
 //
-// A lost attempt is retried at once, unless its job is delivered at most once or MaxLost workers were lost during its attempts.
+// A lost attempt is retried at once or after the delay of its outcome, unless its job is delivered at most once or MaxLost workers
+// were lost during its attempts.
 // An attempt that the leader gave up after its timeout may still be executing: with at_most_once, a retry could repeat its
 // work, so it counts as lost. A run whose cancellation was requested is never retried.
 func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
@@ -62,7 +63,11 @@ func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
 	case job.CostsWorker(o.Reason) && e.Run.WorkersLost()+1 >= MaxLost:
 		o.Reason = JoinReasons(o.Reason, fmt.Sprintf("lost %d workers", e.Run.WorkersLost()+1))
 	default:
-		return o, &Retry{Due: job.Later(e.Now, e.Run.Due), Reason: "tried again after losing worker " + e.Run.Worker}
+		again := &Retry{Due: job.Later(e.Now.Add(o.After), e.Run.Due), Reason: "tried again after losing worker " + e.Run.Worker}
+		if o.After > 0 {
+			again.Reason = fmt.Sprintf("tried again after %v, since its attempt could not begin", o.After)
+		}
+		return o, again
 	}
 	return o, nil
 }

@@ -196,6 +196,16 @@ func TestLost(t *testing.T) {
 	}
 }
 
+func TestALostAttemptMayAskForAPause(t *testing.T) {
+	o := job.Outcome{State: job.Lost, Reason: "no port, " + job.NotBegun, After: 3 * time.Second}
+	for _, d := range job.Deliveries() {
+		due, reason, again := decide(EndedAttempt{Spec: &job.Spec{Delivery: d}, Run: tried(1, 0), Outcome: o, NotBegun: true})
+		if want := "tried again after 3s, since its attempt could not begin"; !again || !due.Equal(epoch.Add(o.After)) || reason != want {
+			t.Errorf("%s: got %v, %v, %q; want another attempt after %v", d, again, due, reason, o.After)
+		}
+	}
+}
+
 func TestRetryOfAnAttemptThatALeaderGaveUp(t *testing.T) {
 	canceled := tried(1, 0)
 	canceled.Cancel = &job.Cancel{Reason: "canceled by request"}

@@ -234,7 +234,9 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		w.kindFailed(a.shift.life, a.spec.Kind(), strings.TrimSuffix(o.Reason, ", "+job.NotBegun))
 		return o, false
 	case o.NotBegun:
-		w.startFailed(errors.New(o.Reason))
+		if o.After <= 0 { // otherwise only this run has to wait
+			w.startFailed(errors.New(o.Reason))
+		}
 		return o, false
 	}
 	// A reason may repeat the text of another program. All that read the record take these words for an attempt without work.

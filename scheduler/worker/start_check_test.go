@@ -108,3 +108,28 @@ func TestAPresenceThatChangesBeforeTheShiftIsShown(t *testing.T) {
 		}
 	})
 }
+
+// TestAShortageOfOneRunDoesNotStopTheWorker covers an attempt that could not start, and whose run has to wait. Others can start.
+func TestAShortageOfOneRunDoesNotStopTheWorker(t *testing.T) {
+	for _, delivery := range job.Deliveries() {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, func(context.Context, executor.Request) job.Outcome {
+				o := executor.NotBegun(syscall.EADDRNOTAVAIL)
+				o.After = time.Minute
+				return o
+			})
+			r.store.define("backup", job.Spec{Command: []string{"backup"}, Delivery: delivery})
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			got := r.wantState(name, job.Pending)
+			first := got.Attempts[0]
+			if wait := got.Due.Sub(first.Finished); wait != time.Minute || !strings.Contains(first.Reason, job.NotBegun) {
+				t.Errorf("got %+v, waiting for %v, want an attempt that had not begun, and a minute", got, wait)
+			}
+			if err := r.w.Refuses(); err != nil {
+				t.Errorf("the worker refuses runs: %v", err)
+			}
+		})
+	}
+}

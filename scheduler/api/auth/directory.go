@@ -64,8 +64,8 @@ func (d *Directory) token(id string) (*Token, error) {
 	return d.Lookup(id)
 }
 
-// ByCertificate returns the caller that a client certificate proves. TLS has verified the certificate before. The cluster in its URI
-// does not count, because the authority alone decides: one that replaces another may have been made with another name.
+// ByCertificate returns the caller that a client certificate proves. TLS has verified the certificate before. The cluster in its
+// URI does not count, because the authority alone decides: one that replaces another may have been made with another name.
 func (d *Directory) ByCertificate(cert *x509.Certificate) (Caller, error) {
 	for _, uri := range cert.URIs {
 		id, err := ParseCertificateID(uri)

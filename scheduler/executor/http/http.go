@@ -128,7 +128,7 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 		if refused, ok := errors.AsType[*dial.RefusedError](err); ok { // a retry would be refused too
 			return job.Outcome{State: job.Failed, Reason: refused.Error()}, true
 		}
-		if o, ok := notBegun(err); ok {
+		if o, ok := notBegun(err, req.Run.Attempt); ok {
 			return o, false
 		}
 		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}, false

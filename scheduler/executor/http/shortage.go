@@ -4,23 +4,32 @@ import (
 	"errors"
 	"net"
 	"syscall"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// notBegun returns the outcome of a request for which this machine lacked what a connection needs; ok is false if err says
-// something else. Local ports are short for one target, so other kinds of actions go on.
-func notBegun(err error) (_ job.Outcome, ok bool) {
-	short := errors.New("request: " + plain(err))
+// portPause is the pause after the first attempt without a local port. It grows with the number of the attempt, up to
+// portPauseMost: a port is free again a minute after its connection was closed.
+const (
+	portPause     = time.Second
+	portPauseMost = time.Minute
+)
+
+// notBegun returns the outcome of an attempt for which this machine lacked what a connection needs; ok is false if err says
+// something else. Ports are short for one target alone, so the worker goes on, and only this run waits.
+func notBegun(err error, attempt int) (o job.Outcome, ok bool) {
+	o = executor.NotBegun(errors.New("request: " + plain(err)))
 	switch dial, _ := errors.AsType[*net.OpError](err); {
 	case executor.NoDescriptor(err):
-		return executor.NotBegun(short), true
+		return o, true
 	case dial == nil || dial.Op != "dial":
 	case errors.Is(dial, syscall.ENOBUFS):
-		return executor.NotBegun(short), true
+		return o, true
 	case errors.Is(dial, syscall.EADDRNOTAVAIL) && hasSource(dial.Addr):
-		return executor.KindAway(short), true
+		o.After = min(time.Duration(max(1, attempt))*portPause, portPauseMost)
+		return o, true
 	}
 	return job.Outcome{}, false
 }
