@@ -118,6 +118,7 @@ func TestAShortageOfOneRunDoesNotStopTheWorker(t *testing.T) {
 				o.After = time.Minute
 				return o
 			})
+			r.cfg.StartCheck = func() error { return syscall.EAGAIN } // a worker that took the shortage for its own stays broken
 			r.store.define("backup", job.Spec{Command: []string{"backup"}, Delivery: delivery})
 			r.start()
 			name, _ := r.one()
