@@ -18,10 +18,11 @@ import (
 )
 
 // outOfScripts are reasons that no script can produce. TestOversizedRunBlocksNothing produces and explains the first. Version
-// 0.1.0 writes the second.
+// 0.1.0 writes the second. A worker writes the third.
 var outOfScripts = []string{
 	"its record is too large for the store",
 	"its worker was lost; whether it may be tried again says the job's definition, which cannot be read",
+	"tried again after 3s, since its attempt could not begin",
 }
 
 // TestEveryReasonIsGivenAndExplained looks for every reason in the source of the planner and of the policies. Some script must
