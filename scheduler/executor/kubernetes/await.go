@@ -41,7 +41,7 @@ func (a *attempt) await(ctx context.Context, output *output) *job.Outcome {
 			if o := a.see(v, output); o != nil {
 				return o
 			}
-			if reason, final := waits(v); !output.started && (final || time.Since(begun) > limit) && !v.ending() {
+			if reason, final := waits(v); output.pod == "" && (final || time.Since(begun) > limit) && !v.ending() {
 				if !final {
 					reason = fmt.Sprintf("pod did not start within %v: %s", limit, reason)
 				}
@@ -191,9 +191,10 @@ type output struct {
 	ctx     context.Context // ends the copying
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
-	ended   chan struct{} // closed by finish
-	wake    chan struct{} // has an element after the stream has ended
-	started bool
+	ended   chan struct{}      // closed by finish
+	wake    chan struct{}      // has an element after the stream has ended
+	pod     string             // whose log is copied; "": no container has started
+	replace context.CancelFunc // ends the copying from that pod
 }
 
 func (a *attempt) newOutput() *output {
@@ -202,15 +203,23 @@ func (a *attempt) newOutput() *output {
 	return o
 }
 
-// start begins to copy the log of a pod whose container has started.
+// start begins to copy the log of a pod whose container has started. It leaves the earlier pod of a Job that was suspended and
+// resumed.
 func (o *output) start(pod string) {
-	if o.started {
+	if o.pod == pod {
 		return
 	}
-	o.started = true
+	if o.pod != "" {
+		o.replace()
+		o.wg.Wait()
+		o.a.note("pod %s is gone; the Job continues in pod %s", o.pod, pod)
+	}
+	o.pod = pod
+	var ctx context.Context
+	ctx, o.replace = context.WithCancel(o.ctx)
 	f := &follower{api: o.a.api, path: o.a.objects() + "/pods/" + pod, out: o.a.out, req: o.a.req}
 	o.wg.Go(func() {
-		f.follow(o.ctx, o.ended, func() {
+		f.follow(ctx, o.ended, func() {
 			select {
 			case o.wake <- struct{}{}:
 			default:

@@ -91,6 +91,8 @@ func outcomeOf(p *pod, success []int) *job.Outcome {
 		o := job.Outcome{State: job.Failed, Retry: true, Reason: fmt.Sprintf("pod %s ended as %s", p.Metadata.Name, p.Status.Phase)}
 		if p.Status.Reason != "" {
 			o.Reason += ": " + p.Status.Reason + ": " + p.Status.Message
+		} else if p.started() {
+			o.Reason += ": the node does not know the exit code"
 		}
 		for i := range p.Status.InitContainerStatuses {
 			c := &p.Status.InitContainerStatuses[i]
@@ -113,12 +115,17 @@ func outcomeOf(p *pod, success []int) *job.Outcome {
 	return &o
 }
 
+// exitCode returns the exit code of the job's container; nil if it has not ended, or if the node does not know the code.
 func exitCode(p *pod) *int {
-	if c := p.container(); c != nil && c.State.Terminated != nil {
+	if c := p.container(); c != nil && c.State.Terminated != nil && !slices.Contains(unknownEnds, c.State.Terminated.Reason) {
 		return &c.State.Terminated.ExitCode
 	}
 	return nil
 }
+
+// unknownEnds are the reasons of ended containers after a restart of their node. Their exit code is made up: 137 by the kubelet,
+// 255 by containerd.
+var unknownEnds = []string{"ContainerStatusUnknown", "Unknown"}
 
 // waits says why the container has not started. final reports whether it never will.
 func waits(v view) (reason string, final bool) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -60,6 +61,22 @@ func TestAJobWithoutADescriptorHasNotBegun(t *testing.T) {
 		o := a.execute(t.Context(), nil, nil, fmt.Errorf("read ${file:/a}: %w", shortage))
 		if o.State != job.Lost || !o.NotBegun || !o.Retry {
 			t.Errorf("%v: got %+v", shortage, o)
+		}
+	}
+}
+
+// TestAnExitCodeThatANodeMakesUp lets a node restart while a pod runs. containerd reports 255 then, and the kubelet 137.
+func TestAnExitCodeThatANodeMakesUp(t *testing.T) {
+	for reason, code := range map[string]int{"Unknown": 255, "ContainerStatusUnknown": 137} {
+		p := new(pod)
+		text := fmt.Sprintf(`{"metadata":{"name":"p"},"status":{"phase":"Failed","containerStatuses":[{"name":"job",`+
+			`"state":{"terminated":{"exitCode":%d,"reason":%q}}}]}}`, code, reason)
+		if err := json.Unmarshal([]byte(text), p); err != nil {
+			t.Fatal(err)
+		}
+		o := judge(view{job: new(batchJob), pod: p}, "Job a/b", nil)
+		if o == nil || o.State != job.Failed || o.Exit != nil || !o.Retry || !strings.Contains(o.Reason, "does not know the exit code") {
+			t.Errorf("%s: got %+v, want a failure without an exit code", reason, o)
 		}
 	}
 }

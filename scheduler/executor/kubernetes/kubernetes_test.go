@@ -176,6 +176,31 @@ func TestAnAPIServerThatIsAwayChangesNothing(t *testing.T) {
 	}
 }
 
+// TestAJobThatIsResumedHasTheOutputOfBothPods suspends a Job, which deletes its pod, and resumes it, which makes another one.
+func TestAJobThatIsResumedHasTheOutputOfBothPods(t *testing.T) {
+	s, e := newServer(t, running())
+	var out bytes.Buffer
+	reads := 0
+	s.seen = func(call string) {
+		for _, p := range s.pods {
+			switch {
+			case strings.HasSuffix(call, "/next/log"):
+				p["status"] = exited(0)
+			case strings.HasSuffix(call, "/log"):
+				if reads++; reads == 2 { // the first read is complete
+					p["metadata"] = map[string]any{"name": "next"}
+				}
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	o := e.Execute(ctx, request(&out))
+	if n := strings.Count(out.String(), "hello"); o.State != job.Succeeded || n != 2 || !strings.Contains(out.String(), "in pod next") {
+		t.Errorf("got %+v, output %q, want that of both pods", o, out.String())
+	}
+}
+
 func TestReasonsNameTheTrouble(t *testing.T) {
 	for name, c := range map[string]struct {
 		state  map[string]any
