@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
+	"github.com/rota-scheduler/rota/cmd/rota/node"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
@@ -29,7 +31,8 @@ func newConfigShowCommand(c *cli) *cobra.Command {
 		Long: `Print the settings that ` + "`rota serve`" + ` would use on this machine. They come from flags, ROTA_… variables, the
 file and the defaults; the first of them wins. With --origin, print the source of each value.
 
-If the settings or auth.file have mistakes, the exit code is 78, as that of ` + "`rota serve`" + `.`,
+If the settings or auth.file have mistakes, or every user can write to node.data_dir, the exit code is 78, as that of
+` + "`rota serve`" + `.`,
 		Example: "  rota config show --config /etc/rota/rota.yaml --origin",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,7 +46,10 @@ If the settings or auth.file have mistakes, the exit code is 78, as that of ` + 
 			if err := c.printSettings(&s, origin); err != nil {
 				return err
 			}
-			return c.checkAuthFile(&s)
+			if err := c.checkAuthFile(&s); err != nil {
+				return err
+			}
+			return failure.Config(node.CheckOpenDir(s.Node.DataDir))
 		},
 	}
 	config.AddFlags(cmd.Flags())

@@ -60,3 +60,21 @@ func TestConfigShowReadsAuthFile(t *testing.T) {
 		}
 	}
 }
+
+// No process starts on such a directory, so an operator must learn it before the restart.
+func TestConfigShowChecksTheDataDirectory(t *testing.T) {
+	dir := t.TempDir()
+	show := func() (int, string) {
+		code, _, stderr := runHere([]string{"HOME=" + dir}, "config", "show", "--node-data-dir", dir)
+		return code, stderr
+	}
+	if code, stderr := show(); code != exitOK || stderr != "" {
+		t.Errorf("a directory of its owner: got %d, %q", code, stderr)
+	}
+	if err := os.Chmod(dir, 0o707); err != nil {
+		t.Fatal(err)
+	}
+	if code, stderr := show(); code != exitBadConfig || !strings.Contains(stderr, "chmod o-w "+dir) {
+		t.Errorf("a directory of everybody: got %d, %q; want %d", code, stderr, exitBadConfig)
+	}
+}

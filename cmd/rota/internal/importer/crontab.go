@@ -37,6 +37,7 @@ type crontab struct {
 	shell    string
 	timezone string // CRON_TZ; empty: the time zone of the machine
 	comment  string // the comment directly above the line
+	ofRoot   bool   // the note about jobs of root was given
 }
 
 var (
@@ -170,6 +171,10 @@ func (c *crontab) entry(n int, line string) {
 		spec.Command = []string{c.shell, "-c", script}
 	default:
 		spec.Shell = script
+	}
+	if user == "root" && !c.ofRoot {
+		c.ofRoot = true
+		c.note(n, "jobs of root, such as this one, run as the user of the worker; under the units of rota, that is rota")
 	}
 	c.add(n, commandName(rest), spec)
 }
