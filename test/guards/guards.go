@@ -48,6 +48,13 @@ var Guards = []Guard{
 		Pkg:  "./store", Test: "TestAStaleGateRefusesItsDecisionsAlone",
 	},
 	{
+		Name: "the comparison of the gate's revision, at the assignment of a waiting run",
+		File: "store/commit.go",
+		Code: "if r.State == job.Armed || d.Cursor != nil {",
+		Cut:  "if d.Cursor != nil {",
+		Pkg:  "./store", Test: "TestPauseOfAllJobsRefusesStaleDecisions",
+	},
+	{
 		Name: "the attempt token, at the outcome",
 		File: "scheduler/worker/report.go",
 		Code: "return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)",
@@ -81,6 +88,13 @@ var Guards = []Guard{
 		Code: "for _, step := range d.Behind {",
 		Cut:  "for _, step := range d.Behind[:0] {",
 		Pkg:  "./store", Test: "TestABackfilledSlotIsCreatedWithItsSteps",
+	},
+	{
+		Name: "the backfill in the transaction of its slot",
+		File: "store/commit.go",
+		Code: "if d.Backfill != nil {",
+		Cut:  "if d.Backfill != nil && d.Run == nil {",
+		Pkg:  "./store", Test: "TestABackfilledSlotIsCreatedWithItsBackfill",
 	},
 	{
 		Name: "holders of a limit in transactions of their own",
