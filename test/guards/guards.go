@@ -69,6 +69,27 @@ var Guards = []Guard{
 		Pkg:  "./scheduler/worker", Test: "TestFencedOutcome",
 	},
 	{
+		Name: "the attempt token, when a worker reads whether its attempt was given up",
+		File: "scheduler/worker/stop.go",
+		Code: "case err == nil && record.State == job.Running && record.Token == a.run.Token:",
+		Cut:  "case err == nil && record.State == job.Running:",
+		Pkg:  "./scheduler/worker", Test: "TestABackSessionEndsWhatALeaderGaveUp",
+	},
+	{
+		Name: "the names of ended attempts in the presence of a new session",
+		File: "scheduler/worker/attempt.go",
+		Code: "names := slices.Collect(maps.Keys(w.ending))",
+		Cut:  "_, names := maps.Keys(w.ending), []string(nil)",
+		Pkg:  "./scheduler/worker", Test: "TestAttemptsThatOutliveTheirSession",
+	},
+	{
+		Name: "the parents of a step, at the step's decision",
+		File: "scheduler/planner/stepslots.go",
+		Code: "guards = append(guards, guard)",
+		Cut:  "_ = guard",
+		Pkg:  "./scheduler/planner", Test: "TestAStepDependsOnItsParents",
+	},
+	{
 		Name: "the cursor in the run's transaction",
 		File: "store/commit.go",
 		Code: "\tif d.Cursor != nil {\n\t\tc := *d.Cursor",
