@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func TestOnlyARunThatIsTooLargeIsCanceled(t *testing.T) {
 				t.Fatalf("after %v: got %+v, want the run assigned", err, d)
 			}
 			a := job.Applied{Err: err}
-			if err == job.ErrConflict { // something else than the run has changed
+			if errors.Is(err, job.ErrConflict) { // something else than the run has changed
 				a.Run = r.store.run("j/now")
 			}
 			r.Resolve(d, a, r.now)

@@ -57,15 +57,17 @@ func TestAReportIsAppliedToItsRecord(t *testing.T) {
 	if next, output := apply(nil, trimOutput); next.State != job.Pending || output != "" || next.Payload == nil {
 		t.Errorf("without output: got %+v, want a retry with the payload", next)
 	}
-	if next, _ := apply(nil, trimPayload); next.State != job.Failed || next.Payload != nil || !strings.Contains(next.Reason, "too large") {
+	const cut = "too large"
+	if next, _ := apply(nil, trimPayload); next.State != job.Failed || next.Payload != nil || !strings.Contains(next.Reason, cut) {
 		t.Errorf("without payload: got %+v, want the end of the run, with the reason", next)
 	}
 	r.Again = nil
-	if next, _ := apply(nil, trimPayload); next.State != job.Failed || strings.Contains(next.Reason, "too large") {
+	if next, _ := apply(nil, trimPayload); next.State != job.Failed || strings.Contains(next.Reason, cut) {
 		t.Errorf("of a run without a retry: got the reason %q", next.Reason)
 	}
 	r.Outcome.State = job.Lost
-	if next, _ := apply(&job.Cancel{Reason: "enough"}, trimNothing); next.State != job.Canceled || !strings.Contains(next.Reason, "enough") {
+	next, _ := apply(&job.Cancel{Reason: "enough"}, trimNothing)
+	if next.State != job.Canceled || !strings.Contains(next.Reason, "enough") {
 		t.Errorf("a canceled run whose attempt was killed: got %s, %q, want it canceled", next.State, next.Reason)
 	}
 }

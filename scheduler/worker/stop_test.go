@@ -133,7 +133,8 @@ func TestABackSessionEndsWhatALeaderGaveUp(t *testing.T) {
 			r.give(names...)
 			after(time.Second)
 			r.store.change(names[0], "", func(run job.Run) (job.Run, error) {
-				next, err := run.Requeue(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker w1 was lost"}, time.Now(), "tried again")
+				lost := job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker w1 was lost"}
+				next, err := run.Requeue(lost, time.Now(), "tried again")
 				if err != nil || given == job.Pending {
 					return next, err
 				}
