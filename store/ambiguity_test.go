@@ -71,7 +71,7 @@ func TestAnUnansweredWriteRecognisesItself(t *testing.T) {
 		}
 	})
 	t.Run("a cursor, an event, removals", func(t *testing.T) {
-		_, s, c := scripted(t, nil, lost, lost, lost)
+		_, s, c := scripted(t, nil, lost, nil, lost, nil, lost, nil) // the first sending of each decision but the first is lost
 		term := reign(t, c, "a")
 		r := slot("j", 1)
 		r.Rev = commit(t, s, term, fire(r, 0))[0].Rev
@@ -83,6 +83,18 @@ func TestAnUnansweredWriteRecognisesItself(t *testing.T) {
 			if a := commit(t, s, term, d)[0]; a.Err != nil || a.Rev == 0 {
 				t.Errorf("decision %d: got %+v, want success", i, a)
 			}
+		}
+	})
+	t.Run("but no removal of a record that is still there", func(t *testing.T) {
+		_, s, c := scripted(t)
+		term := reign(t, c, "a")
+		gone, edited := slot("j", 1), slot("j", 2)
+		gone.Rev = commit(t, s, term, fire(gone, 0))[0].Rev
+		edited.Rev = commit(t, s, term, fire(edited, gone.Rev))[0].Rev
+		put(t, c, s.keys.run("j", edited.ID), value(t, c, s.keys.run("j", edited.ID)))
+		a := commit(t, s, term, job.Decision{Job: "j", Deletions: []*job.Run{gone, edited}})[0]
+		if !errors.Is(a.Err, job.ErrConflict) || value(t, c, s.keys.run("j", gone.ID)) == "" {
+			t.Errorf("got %v, want a conflict, and both records kept", a.Err)
 		}
 	})
 	t.Run("everything that is written without a term", func(t *testing.T) {

@@ -127,6 +127,8 @@ func TestPauseOfAllJobsRefusesStaleDecisions(t *testing.T) {
 		if err := arm("before", 0); err != nil {
 			t.Fatal(err)
 		}
+		pending := slot("pending", 1)
+		pending.Rev = commit(t, s, term, fire(pending, 0))[0].Rev
 		g, err := s.PutGate(within(t), job.Gate{Paused: &job.Pause{At: epoch}})
 		if err != nil {
 			t.Fatal(err)
@@ -136,6 +138,10 @@ func TestPauseOfAllJobsRefusesStaleDecisions(t *testing.T) {
 		}
 		if err := commit(t, s, term, fire(slot("waits", 1), 0))[0].Err; !errors.Is(err, job.ErrConflict) {
 			t.Errorf("a slot's run that waits, by a leader that knows of no pause: got %v, want %v", err, job.ErrConflict)
+		}
+		assign := job.Decision{Job: pending.Job, Run: given(pending, "w")}
+		if err := commit(t, s, term, assign)[0].Err; !errors.Is(err, job.ErrConflict) {
+			t.Errorf("a waiting run is armed by a leader that knows of no pause: got %v, want %v", err, job.ErrConflict)
 		}
 		if err := arm("aware", g.Rev); err != nil {
 			t.Errorf("armed by a leader that knows the gate: got %v, want nil", err)

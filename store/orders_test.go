@@ -76,6 +76,40 @@ func TestOrdersDeliversOldAndNewOrders(t *testing.T) {
 	})
 }
 
+// The leader stops a run with an order to its worker, in the transaction that writes the request.
+func TestADecisionToStopReachesTheWorker(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s, term := open(t, c), reign(t, c, "a")
+		r := given(slot("j", 1), "w")
+		armed := commit(t, s, term, fire(r, 0))[0]
+		claimed, _ := r.Claim(armed.Rev, epoch)
+		claimed.Rev = armed.Rev
+		claimed, err := s.Write(within(t), claimed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopping, _ := claimed.Stop(job.Cancel{At: epoch})
+		a := commit(t, s, term, job.Decision{Job: r.Job, Run: &stopping, Stop: true})[0]
+		if a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		ctx, cancel := context.WithCancel(within(t))
+		_ = s.Orders(ctx, "w", func(o job.Order) {
+			if o.Rev == armed.Rev {
+				return
+			}
+			if o.Rev != a.Rev || o.Session != r.Session || len(o.Runs) != 0 || len(o.Stop) != 1 || o.Stop[0] != r.Name() {
+				t.Errorf("got %+v, want one that stops %s, at %d", o, r.Name(), a.Rev)
+			}
+			cancel()
+		})
+		if ctx.Err() == context.DeadlineExceeded {
+			t.Error("the order has not come")
+		}
+	})
+}
+
 func TestHandoutsOfABatchShareAnOrder(t *testing.T) {
 	c := fake(t, nil).Client()
 	s, term := open(t, c), reign(t, c, "a")

@@ -78,10 +78,14 @@ func TestRefusalDoesNotSettleAnEarlierSending(t *testing.T) {
 // If a conflict has no records, callers take them for removed. So a refusal with unknown records must not be a
 // conflict.
 func TestRefusalWithUnknownRecordsIsNoConflict(t *testing.T) {
-	var unreadable atomic.Bool
+	var unreadable, lose atomic.Bool
 	s := open(t, fake(t, mem.FaultFunc(func(op mem.Op) mem.Verdict {
 		r, ok := op.Request.(*pb.TxnRequest)
-		if ok && unreadable.Load() && len(r.Success) > 0 && r.Success[0].GetRequestRange() != nil {
+		switch {
+		case !ok || len(r.Success) == 0:
+		case r.Success[0].GetRequestRange() == nil && lose.CompareAndSwap(true, false):
+			return mem.Verdict{Action: mem.Lose}
+		case r.Success[0].GetRequestRange() != nil && unreadable.Load():
 			return mem.Verdict{Action: mem.Refuse, Err: rpctypes.ErrGRPCInvalidAuthToken}
 		}
 		return mem.Verdict{}
@@ -101,6 +105,13 @@ func TestRefusalWithUnknownRecordsIsNoConflict(t *testing.T) {
 		if is := errors.Is(err, job.ErrConflict); err == nil || is != want || (got.Rev != 0) != want {
 			t.Errorf("a submission: got %+v and %v, want a conflict with the run: %v", got, err, want)
 		}
+		if isUnknown(err) {
+			t.Errorf("a submission that was refused at once: got %v, want a definite refusal", err)
+		}
+	}
+	lose.Store(true) // the records are still unknown
+	if _, err := s.Submit(t.Context(), *slot("j", 2)); !isUnknown(err) {
+		t.Errorf("a submission after a sending that was applied: got %v, want an unknown outcome", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -46,5 +47,33 @@ func TestAnArmedRunSaysThatStepsFollowIt(t *testing.T) {
 				t.Errorf("got %+v", d.Run)
 			}
 		})
+	}
+}
+
+// A decision about a step depends on the definition of the step and on the records of its parents, also on those that do not exist.
+func TestAStepDependsOnItsParents(t *testing.T) {
+	r := newRig(t)
+	r.define("first", job.Spec{})
+	r.define("other", job.Spec{})
+	r.define("last", job.Spec{After: []job.After{{Job: "first", When: job.WhenDone}, {Job: "other", When: job.WhenDone}}})
+	r.worker("w1", 1)
+	r.lead()
+	first := job.Run{
+		Job: "first", ID: "x", Kind: job.KindManual, Slot: r.now, Due: r.now, State: job.Succeeded, Created: r.now, Finished: r.now,
+	}
+	r.store.put(job.Change{Kind: job.RecordRun, Name: first.Name(), Value: &first})
+	step := job.Run{
+		Job: "last", ID: "x", Kind: job.KindManual, Slot: r.now, Due: job.WhenParentsEnd, State: job.Pending, Created: r.now,
+		Reason: job.ReasonParents, After: []job.Parent{{Job: "first", When: job.WhenDone}, {Job: "other", When: job.WhenDone}},
+	}
+	r.store.put(job.Change{Kind: job.RecordRun, Name: step.Name(), Value: &step})
+	r.feed()
+	d := r.plan()
+	want := []job.Guard{
+		{Kind: job.RecordRun, Name: "first/x", Rev: r.store.run("first/x").Rev},
+		{Kind: job.RecordRun, Name: "other/x"},
+	}
+	if d.Run == nil || d.Run.Job != "last" || !slices.Equal(d.Guards, want) || d.JobRev != r.store.job("last").Rev {
+		t.Errorf("got %+v of %+v, want the step decided by the definition at %d and %+v", d, d.Run, r.store.job("last").Rev, want)
 	}
 }

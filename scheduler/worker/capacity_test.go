@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,22 @@ func TestCapacity(t *testing.T) {
 			}
 			if pending != 1 {
 				t.Errorf("%d runs are pending, want one", pending)
+			}
+		})
+	})
+
+	t.Run("a run that was armed ahead and is handed back before its time has its slot decided again", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Minute))
+			r.cfg.StartCheck = func() error { return syscall.EAGAIN }
+			r.start()
+			r.w.startFailed(syscall.EAGAIN)
+			name := r.store.pending("backup", "0", time.Now().Add(time.Second))
+			r.store.change(name, "", func(run job.Run) (job.Run, error) { run.Ahead = true; return run, nil })
+			r.give(name)
+			after(2 * time.Second)
+			if got := r.wantState(name, job.Pending); !got.Ahead || got.Reason != string(errCannotStart) {
+				t.Errorf("got %+v, want it handed back, and marked as ahead of its time", got)
 			}
 		})
 	})

@@ -87,3 +87,28 @@ func TestDefinitionsInMemoryAreNotRead(t *testing.T) {
 		t.Errorf("got %v, %v; want the run's own", spec, err)
 	}
 }
+
+// A run that was armed ahead is handed back if its job has changed since. A run that was armed when it was due is not, and a memory
+// that is behind the order proves no change.
+func TestAChangeOfTheDefinitionIsKnownBeforeTheClaim(t *testing.T) {
+	due := time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name    string
+		armed   time.Time
+		jobRev  int64
+		known   *job.Job // nil: the memory is behind the order
+		changed bool
+	}{
+		{"unchanged", due.Add(-time.Second), 5, &job.Job{Rev: 5}, false},
+		{"changed", due.Add(-time.Second), 5, &job.Job{Rev: 6}, true},
+		{"changed, but the run was due", due, 5, &job.Job{Rev: 6}, false},
+		{"changed, but the run has its own spec", due.Add(-time.Second), 0, &job.Job{Rev: 6}, false},
+		{"not known", due.Add(-time.Second), 5, nil, false},
+	} {
+		w := &Worker{cfg: Config{Known: func(string, int64) (*job.Job, bool) { return tt.known, tt.known != nil }}}
+		a := &assignment{run: job.Run{Job: "j", Due: due, Armed: tt.armed}, jobRev: tt.jobRev}
+		if got := w.definitionChanged(a); got != tt.changed {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.changed)
+		}
+	}
+}

@@ -48,26 +48,29 @@ func TestAttemptsThatOutliveTheirSession(t *testing.T) {
 	}
 
 	t.Run("names an attempt that ended, until its outcome is delivered", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(2*time.Second))
-			r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce, Overlap: job.OverlapAllow})
-			r.start()
-			name, _ := r.one()
-			after(time.Second)
-			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return refused } })
-			close(r.session().done)
-			after(r.cfg.SettleTimeout + 5*time.Second)
-			if got := r.sessions.shown().Keeps; r.session().id != "s2" || !slices.Contains(got, name) {
-				t.Errorf("session %s keeps %q, want %s", r.session().id, got, name)
-			}
-			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
-			after(5 * time.Second)
-			r.wantState(name, job.Succeeded)
-			close(r.session().done)
-			after(5 * time.Second)
-			if got := r.sessions.shown().Keeps; r.session().id != "s3" || len(got) > 0 {
-				t.Errorf("session %s keeps %q, want nothing", r.session().id, got)
-			}
-		})
+		for _, lost := range []time.Duration{time.Second, 3 * time.Second} { // before and after its end
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(2*time.Second))
+				r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce, Overlap: job.OverlapAllow})
+				r.start()
+				name, _ := r.one()
+				after(time.Second)
+				r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return refused } })
+				after(lost - time.Second)
+				close(r.session().done)
+				after(2*r.cfg.SettleTimeout + 5*time.Second)
+				if got := r.sessions.shown().Keeps; r.session().id != "s2" || !slices.Contains(got, name) {
+					t.Errorf("session %s keeps %q, want %s", r.session().id, got, name)
+				}
+				r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
+				after(5 * time.Second)
+				r.wantState(name, job.Succeeded)
+				close(r.session().done)
+				after(5 * time.Second)
+				if got := r.sessions.shown().Keeps; r.session().id != "s3" || len(got) > 0 {
+					t.Errorf("session %s keeps %q, want nothing", r.session().id, got)
+				}
+			})
+		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,41 @@ func TestAnOutcomeFitsOneAttempt(t *testing.T) {
 	other.Started = began.Add(time.Hour)
 	if !r.open(&same) || r.open(&other) {
 		t.Errorf("open: got %t for its own attempt and %t for another one with its token", r.open(&same), r.open(&other))
+	}
+}
+
+// TestAReportIsAppliedToItsRecord leaves parts out, or applies the report to a run whose cancellation was requested.
+func TestAReportIsAppliedToItsRecord(t *testing.T) {
+	r := sampleReport(1)
+	r.Run.Payload = json.RawMessage(`{"month":1}`)
+	apply := func(cancel *job.Cancel, leaveOut trim) (job.Run, string) {
+		t.Helper()
+		current := r.Run
+		current.Cancel = cancel
+		next, err := r.apply(current, leaveOut)
+		if err != nil || len(next.Attempts) != 1 {
+			t.Fatalf("got %+v (%v), want one attempt", next, err)
+		}
+		return next, next.Output
+	}
+	if next, output := apply(nil, trimNothing); next.State != job.Pending || output == "" || next.Payload == nil {
+		t.Errorf("whole: got %+v, want a retry with output and payload", next)
+	}
+	if next, output := apply(nil, trimOutput); next.State != job.Pending || output != "" || next.Payload == nil {
+		t.Errorf("without output: got %+v, want a retry with the payload", next)
+	}
+	const cut = "too large"
+	if next, _ := apply(nil, trimPayload); next.State != job.Failed || next.Payload != nil || !strings.Contains(next.Reason, cut) {
+		t.Errorf("without payload: got %+v, want the end of the run, with the reason", next)
+	}
+	r.Again = nil
+	if next, _ := apply(nil, trimPayload); next.State != job.Failed || strings.Contains(next.Reason, cut) {
+		t.Errorf("of a run without a retry: got the reason %q", next.Reason)
+	}
+	r.Outcome.State = job.Lost
+	next, _ := apply(&job.Cancel{Reason: "enough"}, trimNothing)
+	if next.State != job.Canceled || !strings.Contains(next.Reason, "enough") {
+		t.Errorf("a canceled run whose attempt was killed: got %s, %q, want it canceled", next.State, next.Reason)
 	}
 }
 

@@ -122,28 +122,38 @@ func TestAttemptsThatIgnoreBeingStopped(t *testing.T) {
 
 // TestABackSessionEndsWhatALeaderGaveUp puts a presence back after a leader has given up one of two attempts.
 func TestABackSessionEndsWhatALeaderGaveUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, lasting(10*time.Second))
-		r.start()
-		var names []string
-		for _, id := range []string{"a", "b"} {
-			names = append(names, r.store.pending("backup", id, time.Now()))
-		}
-		r.give(names...)
-		after(time.Second)
-		r.store.change(names[0], "", func(run job.Run) (job.Run, error) {
-			return run.Requeue(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker w1 was lost"}, time.Now(), "tried again")
+	for _, given := range []job.State{job.Pending, job.Running} { // of the run that was given up; running: by another worker
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(10*time.Second))
+			r.start()
+			var names []string
+			for _, id := range []string{"a", "b"} {
+				names = append(names, r.store.pending("backup", id, time.Now()))
+			}
+			r.give(names...)
+			after(time.Second)
+			r.store.change(names[0], "", func(run job.Run) (job.Run, error) {
+				lost := job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker w1 was lost"}
+				next, err := run.Requeue(lost, time.Now(), "tried again")
+				if err != nil || given == job.Pending {
+					return next, err
+				}
+				if next, err = next.Assign(&job.Worker{Name: "w2", Session: "s"}); err != nil {
+					return next, err
+				}
+				return next.Claim(run.Token+1, time.Now())
+			})
+			r.session().back <- struct{}{}
+			after(time.Second)
+			r.wantState(names[0], given)
+			if n := r.w.executing.count(); n != 1 {
+				t.Errorf("%d attempts execute a second later, want only the one that nobody gave up", n)
+			}
+			after(10 * time.Second)
+			r.wantState(names[1], job.Succeeded)
+			r.wantState(names[0], given)
 		})
-		r.session().back <- struct{}{}
-		after(time.Second)
-		r.wantState(names[0], job.Pending)
-		if n := r.w.executing.count(); n != 1 {
-			t.Errorf("%d attempts execute a second later, want only the one that nobody gave up", n)
-		}
-		after(10 * time.Second)
-		r.wantState(names[1], job.Succeeded)
-		r.wantState(names[0], job.Pending)
-	})
+	}
 }
 
 // TestABackSessionEndsAClaimWhoseAnswerIsLate lets a leader give an attempt up, and the presence come back, before the claim is

@@ -48,6 +48,13 @@ var Guards = []Guard{
 		Pkg:  "./store", Test: "TestAStaleGateRefusesItsDecisionsAlone",
 	},
 	{
+		Name: "the comparison of the gate's revision, at the assignment of a waiting run",
+		File: "store/commit.go",
+		Code: "if r.State == job.Armed || d.Cursor != nil {",
+		Cut:  "if d.Cursor != nil {",
+		Pkg:  "./store", Test: "TestPauseOfAllJobsRefusesStaleDecisions",
+	},
+	{
 		Name: "the attempt token, at the outcome",
 		File: "scheduler/worker/report.go",
 		Code: "return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)",
@@ -60,6 +67,27 @@ var Guards = []Guard{
 		Code: "return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)",
 		Cut:  "return record.State == job.Running && record.Token == r.Run.Token",
 		Pkg:  "./scheduler/worker", Test: "TestFencedOutcome",
+	},
+	{
+		Name: "the attempt token, when a worker reads whether its attempt was given up",
+		File: "scheduler/worker/stop.go",
+		Code: "case err == nil && record.State == job.Running && record.Token == a.run.Token:",
+		Cut:  "case err == nil && record.State == job.Running:",
+		Pkg:  "./scheduler/worker", Test: "TestABackSessionEndsWhatALeaderGaveUp",
+	},
+	{
+		Name: "the names of ended attempts in the presence of a new session",
+		File: "scheduler/worker/attempt.go",
+		Code: "names := slices.Collect(maps.Keys(w.ending))",
+		Cut:  "_, names := maps.Keys(w.ending), []string(nil)",
+		Pkg:  "./scheduler/worker", Test: "TestAttemptsThatOutliveTheirSession",
+	},
+	{
+		Name: "the parents of a step, at the step's decision",
+		File: "scheduler/planner/stepslots.go",
+		Code: "guards = append(guards, guard)",
+		Cut:  "_ = guard",
+		Pkg:  "./scheduler/planner", Test: "TestAStepDependsOnItsParents",
 	},
 	{
 		Name: "the cursor in the run's transaction",
@@ -81,6 +109,13 @@ var Guards = []Guard{
 		Code: "for _, step := range d.Behind {",
 		Cut:  "for _, step := range d.Behind[:0] {",
 		Pkg:  "./store", Test: "TestABackfilledSlotIsCreatedWithItsSteps",
+	},
+	{
+		Name: "the backfill in the transaction of its slot",
+		File: "store/commit.go",
+		Code: "if d.Backfill != nil {",
+		Cut:  "if d.Backfill != nil && d.Run == nil {",
+		Pkg:  "./store", Test: "TestABackfilledSlotIsCreatedWithItsBackfill",
 	},
 	{
 		Name: "holders of a limit in transactions of their own",
