@@ -57,7 +57,7 @@ func storedMember(dir string) (m *membership.Member) {
 	_ = db.View(func(tx *bolt.Tx) error {
 		if members := tx.Bucket(schema.Members.Name()); members != nil {
 			found := new(membership.Member)
-			if json.Unmarshal(members.Get([]byte(strconv.FormatUint(id, 16))), found) == nil {
+			if json.Unmarshal(members.Get(memberKey(id)), found) == nil {
 				m = found
 			}
 		}
@@ -65,6 +65,9 @@ func storedMember(dir string) (m *membership.Member) {
 	})
 	return m
 }
+
+// memberKey returns the key under which etcd stores a member.
+func memberKey(id uint64) []byte { return strconv.AppendUint(nil, id, 16) }
 
 // storedID returns the ID of the member that wrote the log in dir. Each file of the log begins with it.
 func storedID(dir string) (id uint64, ok bool) {

@@ -89,9 +89,10 @@ func (s *Server) lost(knows string) string {
 }
 
 // servedAlone reports whether dir has the data of a cluster of one member that has served. Such data has a cluster
-// version; data of a new cluster of several members has none before a majority has started. If the data cannot be read,
-// etcd reports that later.
+// version; data of a new cluster of several members has none before a majority has started. A removed member is not that
+// member, even if its data shows that one alone. If the data cannot be read, etcd reports that later.
 func servedAlone(dir string) bool {
+	own, known := storedID(dir)
 	db, err := bolt.Open(datadir.ToBackendFileName(dir), 0, &bolt.Options{ReadOnly: true, Timeout: time.Second})
 	if err != nil {
 		return false
@@ -101,7 +102,8 @@ func servedAlone(dir string) bool {
 	_ = db.View(func(tx *bolt.Tx) error {
 		members, cluster := tx.Bucket(schema.Members.Name()), tx.Bucket(schema.Cluster.Name())
 		alone = members != nil && members.Stats().KeyN == 1 &&
-			cluster != nil && cluster.Get(schema.ClusterClusterVersionKeyName) != nil
+			cluster != nil && cluster.Get(schema.ClusterClusterVersionKeyName) != nil &&
+			(!known || members.Get(memberKey(own)) != nil)
 		return nil
 	})
 	return alone

@@ -168,6 +168,14 @@ func TestTheSettingsDecideTheMembers(t *testing.T) {
 	}
 	eventually(t, "one member is left", func() bool { return servers[0].MemberCount() == 1 })
 	put(t, servers[0].Client(), "k", "2")
+
+	cluster.Store("")
+	for _, s := range servers[1:] {
+		_ = s.Close() // the error says again that it was removed
+	}
+	for _, s := range startAll(t, cfgs[1:]) { // with their old data: that of the last one has q1 as its only member
+		wantValue(t, s.Client(), "k", "2")
+	}
 }
 
 func TestASilentMemberThatIsNotListedIsRemoved(t *testing.T) {
