@@ -3,11 +3,9 @@ package backend
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,14 +13,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/activity"
-	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/doctor"
-	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
 )
 
@@ -276,23 +272,4 @@ func (b *Backend) up() error {
 		return fmt.Errorf("the store has not been read yet: %w", api.ErrUnavailable)
 	}
 	return nil
-}
-
-// storeError converts an error of the store into the error that a client of the API gets.
-func storeError(err error) error {
-	for _, known := range []error{job.ErrNotFound, job.ErrConflict, job.ErrUnreadable, job.ErrTooLarge, job.ErrFull} {
-		if errors.Is(err, known) {
-			return err
-		}
-	}
-	return unavailable(err)
-}
-
-// unavailable marks an error of the store as temporary.
-func unavailable(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return err
-	}
-	text := strings.ReplaceAll(failure.Short(err), context.DeadlineExceeded.Error(), "the store did not answer in time")
-	return fmt.Errorf("%w: %s", api.ErrUnavailable, text)
 }

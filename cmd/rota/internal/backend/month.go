@@ -25,9 +25,7 @@ func (b *Backend) Month(_ context.Context, name string, year int, month time.Mon
 	}
 	when, err := b.slotsOf(j)
 	if err != nil {
-		return api.MonthView{}, &api.Refusal{
-			Reason: fmt.Sprintf("job %s has no slots, since its schedule cannot be read: %v", name, err),
-		}
+		return api.MonthView{}, noSlots(name, err)
 	}
 	zone := time.UTC
 	if when != nil {

@@ -32,7 +32,7 @@ func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (a
 	}
 	switch {
 	case err != nil:
-		return v, &api.Refusal{Reason: fmt.Sprintf("job %s has no slots, since its schedule cannot be read: %v", name, err)}
+		return v, noSlots(name, err)
 	case when == nil && j.Spec.Step():
 		return v, nil
 	case when == nil:
