@@ -88,7 +88,7 @@ func (b *bulkFlags) filter(c *cli, args []string) (client.RunFilter, error) {
 
 // allRuns returns all runs of a filter, latest first. If there is none and the filter names a job, the job must exist.
 func allRuns(ctx context.Context, cl *client.Client, f client.RunFilter) ([]api.RunView, error) {
-	runs, _, err := collect(ctx, cl, f, 0)
+	runs, _, err := collectRuns(ctx, cl, f, 0)
 	if err == nil && len(runs) == 0 && f.Job != "" {
 		_, err = cl.Job(ctx, f.Job)
 	}
