@@ -56,11 +56,16 @@ func show[T any](
 ) call {
 	return func(ctx context.Context, cl *client.Client, args []string) error {
 		v, err := get(ctx, cl, args)
-		if err != nil {
-			return err
-		}
-		return c.print(v, func(p *page) { write(p, &v) })
+		return answered(c, write, v, err)
 	}
+}
+
+// answered prints an answer as show does. It returns err if there is one.
+func answered[T any](c *cli, write func(p *page, v *T), v T, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.print(v, func(p *page) { write(p, &v) })
 }
 
 // client returns a client of the servers that the flags or the environment name. The caller closes it.
