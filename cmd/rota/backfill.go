@@ -83,8 +83,7 @@ show the progress of the job's backfill, or of all backfills.`,
 	flags.IntVar(&concurrency, "concurrency", 1, "how many slots run at a time, with their steps")
 	flags.BoolVar(&dryRun, "dry-run", false, "show what would run, and change nothing")
 	flags.BoolVar(&stop, "stop", false, "stop the job's backfill; its runs go on")
-	// This cannot fail: the flag exists.
-	_ = cmd.RegisterFlagCompletionFunc("order", cobra.FixedCompletions(backfillOrders, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "order", backfillOrders)
 	return cmd
 }
 

@@ -66,7 +66,7 @@ func newRunsCommand(c *cli) *cobra.Command {
 	flags.IntVar(&limit, "limit", 50, "maximum number of runs; 0 for all")
 	addSelector(cmd, &selector)
 	addWatch(cmd, &watch)
-	completeStates(cmd)
+	completeFlag(cmd, "state", stateNames())
 	return cmd
 }
 
@@ -141,12 +141,6 @@ func (c *cli) sinceInstant(since string) (time.Time, error) {
 	return t, nil
 }
 
-// completeStates completes the values of a command's flag --state.
-func completeStates(cmd *cobra.Command) {
-	// This cannot fail: the flag exists.
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
-}
-
 // likelyStates has words of other tools for states.
 var likelyStates = map[string]job.State{
 	"waiting": job.Pending, "queued": job.Pending, "active": job.Running, "started": job.Running, "success": job.Succeeded,
@@ -154,13 +148,7 @@ var likelyStates = map[string]job.State{
 	"missed": job.Skipped,
 }
 
-func stateNames() []string {
-	var names []string
-	for _, s := range job.States() {
-		names = append(names, string(s))
-	}
-	return names
-}
+func stateNames() []string { return texts(job.States()) }
 
 func collectRuns(ctx context.Context, cl *client.Client, f client.RunFilter, limit int) ([]api.RunView, bool, error) {
 	return collect(limit, func(next string) ([]api.RunView, string, error) {
