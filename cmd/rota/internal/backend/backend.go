@@ -46,21 +46,16 @@ type Config struct {
 	// StoredLog opens the output of an attempt in output.store. The error is fs.ErrNotExist if it is not there. nil: there is none.
 	StoredLog func(ctx context.Context, run string, attempt int) (io.ReadCloser, error)
 	// AuthMistake returns why the auth.file on the disk is not in force; nil if it is. The field may be nil.
-	AuthMistake func() *AuthMistake
+	AuthMistake func() *Trouble
 	// Examine examines the cluster from this process; nil in a worker.
 	Examine func(ctx context.Context) (doctor.Report, error)
 	// ProviderTrouble returns why the OpenID provider cannot be used; nil if it can. The field may be nil.
-	ProviderTrouble func() *ProviderTrouble
+	ProviderTrouble func() *Trouble
+	Issuer          string // of the OpenID provider
 }
 
-// ProviderTrouble says why the OpenID provider cannot be used.
-type ProviderTrouble struct {
-	Issuer, Text string
-	Since        time.Time
-}
-
-// AuthMistake says why the auth.file on the disk is not in force.
-type AuthMistake struct {
+// Trouble says why a part of the authentication does not work as the settings want it.
+type Trouble struct {
 	Text  string
 	Since time.Time
 }
