@@ -18,9 +18,6 @@ const explainEvents = 1000
 
 // Next returns the first n slots of a job after from.
 func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (api.NextView, error) {
-	if err := b.up(); err != nil {
-		return api.NextView{}, err
-	}
 	j, err := b.known(name)
 	if err != nil {
 		return api.NextView{}, err

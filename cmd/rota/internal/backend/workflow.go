@@ -156,9 +156,6 @@ func atMost(r *job.Run, steps []job.Run) ([]job.Run, error) {
 
 // Workflow returns the workflow of a job. If id is not empty, each job has its run of that slot or id.
 func (b *Backend) Workflow(_ context.Context, name, id string) (api.WorkflowView, error) {
-	if err := b.up(); err != nil {
-		return api.WorkflowView{}, err
-	}
 	if _, err := b.known(name); err != nil {
 		return api.WorkflowView{}, err
 	}
