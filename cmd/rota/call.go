@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"os/user"
@@ -90,13 +91,18 @@ func (c *cli) clientOf(servers, tokenFile string, token serverToken, timeout tim
 	if err != nil {
 		return nil, err
 	}
-	return c.clientOver(&http.Transport{
+	return c.clientOver(newTransport(credentials), servers, tokenFile, token, timeout)
+}
+
+// newTransport returns a transport that does not wait long for a connection. credentials may be nil.
+func newTransport(credentials *tls.Config) *http.Transport {
+	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSClientConfig:     credentials,
 		TLSHandshakeTimeout: dialTimeout,
 		ForceAttemptHTTP2:   true,
-	}, servers, tokenFile, token, timeout)
+	}
 }
 
 // clientOver is clientOf with another transport.
