@@ -35,7 +35,13 @@ days.`,
 			if filter.Since, err = c.sinceTime(since); err != nil {
 				return err
 			}
-			records, more, err := collectAudit(ctx, cl, filter, limit)
+			if filter.Limit, err = pageLimit(limit); err != nil {
+				return err
+			}
+			records, more, err := collect(limit, func(next string) ([]api.AuditView, string, error) {
+				list, err := cl.Audit(ctx, filter, next)
+				return list.Records, list.Continue, err
+			})
 			if err != nil {
 				return err
 			}
@@ -49,34 +55,6 @@ days.`,
 	cmd.Flags().StringVar(&filter.By, "by", "", "only changes by this `principal`, or by a client that claimed this name")
 	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of records; 0 for all")
 	return cmd
-}
-
-// collectAudit reads pages until it has limit records, and reports whether there are more. Limit 0 reads all.
-func collectAudit(
-	ctx context.Context, cl *client.Client, f client.AuditFilter, limit int,
-) (records []api.AuditView, more bool, err error) {
-	if limit < 0 {
-		return nil, false, usagef("--limit %d: give a positive number, or 0 for all", limit)
-	}
-	f.Limit = pageSize
-	if limit > 0 {
-		f.Limit = min(limit, pageSize)
-	}
-	records = []api.AuditView{}
-	next := ""
-	for {
-		list, err := cl.Audit(ctx, f, next)
-		if err != nil {
-			return nil, false, err
-		}
-		records = append(records, list.Records...)
-		if next = list.Continue; limit > 0 && len(records) >= limit {
-			return records[:limit], len(records) > limit || next != "", nil
-		}
-		if next == "" {
-			return records, false, nil
-		}
-	}
 }
 
 func writeAudit(p *page, records []api.AuditView) {

@@ -37,10 +37,8 @@ show the progress of the job's backfill, or of all backfills.`,
 			case len(args) == 0 && (stop || from != "" || to != ""):
 				return usagef("backfill: JOB is missing")
 			case len(args) == 0:
-				return show(c, func(ctx context.Context, cl *client.Client, _ []string) (api.BackfillList, error) {
-					all, err := cl.Backfills(ctx)
-					return api.BackfillList{Backfills: all}, err
-				}, writeBackfills)(ctx, cl, args)
+				all, err := cl.Backfills(ctx)
+				return answered(c, writeBackfills, api.BackfillList{Backfills: all}, err)
 			case concurrency < 1: // the API takes an absent number for 1
 				return usagef("backfill: --concurrency must be at least 1")
 			case !slices.Contains(backfillOrders, order):
@@ -48,13 +46,11 @@ show the progress of the job's backfill, or of all backfills.`,
 			case stop && from != "", (from == "") != (to == ""):
 				return usagef("backfill: give --from and --to, or --stop, or none of them")
 			case stop:
-				return show(c, func(ctx context.Context, cl *client.Client, args []string) (api.BackfillView, error) {
-					return cl.StopBackfill(ctx, args[0])
-				}, writeBackfill)(ctx, cl, args)
+				v, err := cl.StopBackfill(ctx, args[0])
+				return answered(c, writeBackfill, v, err)
 			case from == "":
-				return show(c, func(ctx context.Context, cl *client.Client, args []string) (api.BackfillView, error) {
-					return cl.Backfill(ctx, args[0])
-				}, writeBackfill)(ctx, cl, args)
+				v, err := cl.Backfill(ctx, args[0])
+				return answered(c, writeBackfill, v, err)
 			}
 			if _, _, err := c.backfillRange(from, to, time.UTC); err != nil {
 				return err // a mistake needs no server
@@ -74,13 +70,10 @@ show the progress of the job's backfill, or of all backfills.`,
 				return err
 			}
 			v, err := cl.StartBackfill(ctx, args[0], r)
-			if err != nil {
-				return err
-			}
 			if dryRun {
-				return c.print(v, func(p *page) { writeDryRun(p, &v) })
+				return answered(c, writeDryRun, v, err)
 			}
-			return c.print(v, func(p *page) { writeBackfill(p, &v) })
+			return answered(c, writeBackfill, v, err)
 		}),
 	}
 	flags := cmd.Flags()
@@ -90,8 +83,7 @@ show the progress of the job's backfill, or of all backfills.`,
 	flags.IntVar(&concurrency, "concurrency", 1, "how many slots run at a time, with their steps")
 	flags.BoolVar(&dryRun, "dry-run", false, "show what would run, and change nothing")
 	flags.BoolVar(&stop, "stop", false, "stop the job's backfill; its runs go on")
-	// This cannot fail: the flag exists.
-	_ = cmd.RegisterFlagCompletionFunc("order", cobra.FixedCompletions(backfillOrders, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "order", backfillOrders)
 	return cmd
 }
 
@@ -115,13 +107,8 @@ func (c *cli) backfillTime(flag, text string, zone *time.Location) (time.Time, e
 }
 
 func writeDryRun(p *page, v *api.BackfillView) {
-	p.line(
-		"%s would run, of %s between %s and %s",
-		counted(v.Total, "slot"),
-		counted(v.Slots, "slot"),
-		p.moment(v.From),
-		p.moment(v.To),
-	)
+	p.line("%s would run, of %s between %s and %s",
+		counted(v.Total, "slot"), counted(v.Slots, "slot"), p.moment(v.From), p.moment(v.To))
 	if len(v.Steps) > 0 {
 		p.line("each slot also runs the steps behind %s: %s", v.Job, strings.Join(v.Steps, ", "))
 	}
@@ -143,14 +130,6 @@ func writeDryRun(p *page, v *api.BackfillView) {
 }
 
 func writeBackfill(p *page, v *api.BackfillView) {
-	finished := ""
-	if !v.Finished.IsZero() {
-		finished = p.moment(v.Finished)
-	}
-	position := ""
-	if !v.Position.IsZero() {
-		position = p.moment(v.Position)
-	}
 	p.facts(
 		"Backfill of", v.Job,
 		"State", string(v.State),
@@ -158,11 +137,11 @@ func writeBackfill(p *page, v *api.BackfillView) {
 		"Range", fmt.Sprintf("%s to %s, %s", p.moment(v.From), p.moment(v.To), v.Order),
 		"Slots", fmt.Sprintf("%d of %d: %d got a run, %d had a record", v.Started+v.Passed, v.Total, v.Started, v.Passed),
 		"Steps", strings.Join(v.Steps, ", "),
-		"Last slot", position,
+		"Last slot", p.moment(v.Position),
 		"Active", fmt.Sprintf("%d of at most %d", v.Active, v.Concurrency),
 		"Failed", fmt.Sprintf("%d in history", v.Failed),
 		"Ordered", fmt.Sprintf("%s by %s", p.moment(v.Created), orDash(v.By)),
-		"Finished", finished,
+		"Finished", p.moment(v.Finished),
 	)
 }
 
@@ -174,16 +153,8 @@ func writeBackfills(p *page, l *api.BackfillList) {
 	rows := [][]any{{"JOB", "STATE", "FROM", "TO", "SLOTS", "RUNS", "ACTIVE", "BY"}}
 	for i := range l.Backfills {
 		v := &l.Backfills[i]
-		rows = append(rows, []any{
-			v.Job,
-			string(v.State),
-			p.when(v.From),
-			p.when(v.To),
-			fmt.Sprintf("%d of %d", v.Started+v.Passed, v.Total),
-			v.Started,
-			v.Active,
-			v.By,
-		})
+		slots := fmt.Sprintf("%d of %d", v.Started+v.Passed, v.Total)
+		rows = append(rows, []any{v.Job, string(v.State), p.when(v.From), p.when(v.To), slots, v.Started, v.Active, v.By})
 	}
 	p.table(rows)
 }

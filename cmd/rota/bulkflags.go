@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -28,25 +29,15 @@ func (b *bulkFlags) add(cmd *cobra.Command) {
 // addRuns adds the flags that select runs. The states are those that the command selects without --state.
 func (b *bulkFlags) addRuns(cmd *cobra.Command, states []job.State) {
 	b.add(cmd)
-	flags := cmd.Flags()
 	addSince(cmd, &b.since, "all runs with slots since a time, or since a span ago (24h, 7d)")
-	var names []string
-	for _, s := range states {
-		names = append(names, string(s))
-	}
-	flags.StringSliceVar(&b.states, "state", names, "all runs in this state; may be repeated")
-	completeStates(cmd)
+	cmd.Flags().StringSliceVar(&b.states, "state", texts(states), "all runs in this state; may be repeated")
+	completeFlag(cmd, "state", stateNames())
 	b.selects = append(b.selects, "since", "state")
 }
 
 // many reports whether the command line selects jobs or runs by flags.
 func (b *bulkFlags) many(cmd *cobra.Command) bool {
-	for _, name := range b.selects {
-		if cmd.Flags().Changed(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.selects, cmd.Flags().Changed)
 }
 
 // args checks the arguments: one name, or flags that select. With --state or --since, the name of a job selects too. With one name,
@@ -88,7 +79,7 @@ func (b *bulkFlags) filter(c *cli, args []string) (client.RunFilter, error) {
 
 // allRuns returns all runs of a filter, latest first. If there is none and the filter names a job, the job must exist.
 func allRuns(ctx context.Context, cl *client.Client, f client.RunFilter) ([]api.RunView, error) {
-	runs, _, err := collect(ctx, cl, f, 0)
+	runs, _, err := collectRuns(ctx, cl, f, 0)
 	if err == nil && len(runs) == 0 && f.Job != "" {
 		_, err = cl.Job(ctx, f.Job)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"os/user"
@@ -56,11 +57,16 @@ func show[T any](
 ) call {
 	return func(ctx context.Context, cl *client.Client, args []string) error {
 		v, err := get(ctx, cl, args)
-		if err != nil {
-			return err
-		}
-		return c.print(v, func(p *page) { write(p, &v) })
+		return answered(c, write, v, err)
 	}
+}
+
+// answered prints an answer as show does. It returns err if there is one.
+func answered[T any](c *cli, write func(p *page, v *T), v T, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.print(v, func(p *page) { write(p, &v) })
 }
 
 // client returns a client of the servers that the flags or the environment name. The caller closes it.
@@ -85,13 +91,18 @@ func (c *cli) clientOf(servers, tokenFile string, token serverToken, timeout tim
 	if err != nil {
 		return nil, err
 	}
-	return c.clientOver(&http.Transport{
+	return c.clientOver(newTransport(credentials), servers, tokenFile, token, timeout)
+}
+
+// newTransport returns a transport that does not wait long for a connection. credentials may be nil.
+func newTransport(credentials *tls.Config) *http.Transport {
+	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSClientConfig:     credentials,
 		TLSHandshakeTimeout: dialTimeout,
 		ForceAttemptHTTP2:   true,
-	}, servers, tokenFile, token, timeout)
+	}
 }
 
 // clientOver is clientOf with another transport.

@@ -78,6 +78,21 @@ func namesOf[T any](list []T, given []string, prefix string, name func(*T) strin
 	return names
 }
 
+// completeFlag completes the values of a flag of cmd.
+func completeFlag(cmd *cobra.Command, name string, values []string) {
+	// This cannot fail: the flag exists.
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// texts returns named values, such as states, as texts.
+func texts[T ~string](values []T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}
+
 func (c *cli) complete(
 	cmd *cobra.Command, args []string, names func(context.Context, *client.Client) []cobra.Completion,
 ) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -219,13 +220,8 @@ func (d *dev) runHere(ctx context.Context, reload <-chan os.Signal) error {
 }
 
 // environ returns the environment without the variables of settings, because `rota dev` chooses the settings itself.
-func (d *dev) environ() (kept []string) {
-	for _, kv := range d.cli.environ {
-		if !strings.HasPrefix(kv, "ROTA_") {
-			kept = append(kept, kv)
-		}
-	}
-	return kept
+func (d *dev) environ() []string {
+	return slices.DeleteFunc(slices.Clone(d.cli.environ), func(kv string) bool { return strings.HasPrefix(kv, "ROTA_") })
 }
 
 // runProcesses runs each replica as a process of its own, and restarts it after its death.

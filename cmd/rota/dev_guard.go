@@ -166,15 +166,17 @@ func (g *devGuard) withdraw() {
 }
 
 // stateDir returns the directory of this user's state; "" if neither XDG_STATE_HOME nor HOME is set.
-func (c *cli) stateDir() string {
-	state := c.getenv("XDG_STATE_HOME")
-	if home := c.getenv("HOME"); state == "" && home != "" {
-		state = filepath.Join(home, ".local", "state")
+func (c *cli) stateDir() string { return c.userDir("XDG_STATE_HOME", ".local/state") }
+
+// userDir returns rota's directory in the one that a variable names, or else in one below HOME; "" if neither is set.
+func (c *cli) userDir(variable, below string) string {
+	if dir := c.getenv(variable); dir != "" {
+		return filepath.Join(dir, "rota")
 	}
-	if state == "" {
-		return ""
+	if home := c.getenv("HOME"); home != "" {
+		return filepath.Join(home, below, "rota")
 	}
-	return filepath.Join(state, "rota")
+	return ""
 }
 
 // madePlain reports whether the data of several replicas was made without TLS between the members of etcd. Members remember each

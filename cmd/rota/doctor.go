@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/checkup"
@@ -19,7 +18,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/doctor"
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/store"
 )
 
 // newDoctorCommand returns the command that examines a cluster.
@@ -67,7 +65,7 @@ func (c *cli) doctor(ctx context.Context, file string, endpoints []string) error
 	}
 	f := checkup.Gather(ctx, c.now(), checkup.Source{
 		Etcd: etcd, Own: own, Settings: settings,
-		Records: func(ctx context.Context, f *doctor.Facts) error { return c.readRecords(ctx, etcd, f) },
+		Records: func(ctx context.Context, f *doctor.Facts) error { return readRecords(ctx, etcd, f) },
 		Ask: func(ctx context.Context, r *job.Replica, url string) doctor.Answer {
 			return c.ask(ctx, r.Name, url, settings)
 		},
@@ -79,14 +77,12 @@ func (c *cli) doctor(ctx context.Context, file string, endpoints []string) error
 }
 
 // readRecords reads what the store holds into f.
-func (c *cli) readRecords(ctx context.Context, etcd config.Etcd, f *doctor.Facts) error {
-	etcdClient, err := dialStore(ctx, etcd)
+func readRecords(ctx context.Context, etcd config.Etcd, f *doctor.Facts) error {
+	s, done, err := openStore(ctx, etcd, "doctor")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = etcdClient.Close() }()
-	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "doctor"}, etcdClient, hclog.NewNullLogger())
-	defer s.Close()
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return checkup.Records(ctx, s, f)

@@ -93,12 +93,8 @@ func writeEvents(p *page, entries []timeline.Entry, sayNone bool) {
 		p.line("nothing happened in this time")
 	}
 	for _, e := range entries {
-		p.line(
-			"%s  %s  %s",
-			e.At.UTC().Format("2006-01-02 15:04:05Z"),
-			p.tint(fmt.Sprintf("%-11s", e.Kind), colorOfEntry(e.Kind)),
-			printable(e.Text),
-		)
+		kind := p.tint(fmt.Sprintf("%-11s", e.Kind), colorOfEntry(e.Kind))
+		p.line("%s  %s  %s", e.At.UTC().Format("2006-01-02 15:04:05Z"), kind, printable(e.Text))
 	}
 }
 

@@ -123,7 +123,7 @@ func (c *cli) report(err error, command string) {
 		signal interrupted
 	)
 	msg, hint := err.Error(), ""
-	switch {
+	switch why := onlyReason(err); {
 	case c.watching && errors.As(err, &signal):
 		return // a signal is the usual end of it
 	case readerGone(err):
@@ -139,8 +139,10 @@ func (c *cli) report(err error, command string) {
 		// Each line begins with file and line number, so that editors find the mistake.
 		c.printErr("%v", files)
 		msg = counted(len(files), "mistake") + " found"
-	case scheduleHint(err) != "":
-		msg, hint = scheduleText(err), scheduleHint(err)
+	case why != nil && why.Hint != "":
+		bare := *why
+		bare.Hint, hint = "", why.Hint
+		msg = strings.Replace(msg, why.Error(), bare.Error(), 1)
 	case errors.As(err, &coded) && coded.hint != "":
 		hint = coded.hint
 	case rejectsToken(err) && cmp.Or(c.cert, c.getenv("ROTA_CERT")) != "":
@@ -158,14 +160,6 @@ func (c *cli) report(err error, command string) {
 	}
 }
 
-// scheduleHint returns the hint of the error that onlyReason finds, "" if it finds none.
-func scheduleHint(err error) string {
-	if one := onlyReason(err); one != nil {
-		return one.Hint
-	}
-	return ""
-}
-
 // onlyReason returns the error of a schedule if err contains exactly one. It returns nil for several of them, and for errors of
 // another kind.
 func onlyReason(err error) *schedule.Error {
@@ -174,15 +168,6 @@ func onlyReason(err error) *schedule.Error {
 		return nil
 	}
 	return one
-}
-
-// scheduleText returns the text of err without the hint of the error that onlyReason finds.
-func scheduleText(err error) string {
-	var one *schedule.Error
-	errors.As(err, &one)
-	bare := *one
-	bare.Hint = ""
-	return strings.Replace(err.Error(), one.Error(), bare.Error(), 1)
 }
 
 // indented indents every line except the first.

@@ -81,10 +81,7 @@ func (c *cli) explainRun(ctx context.Context, cl *client.Client, args []string) 
 // explainTime explains what happened, or will happen, at a time.
 func (c *cli) explainTime(ctx context.Context, cl *client.Client, name, text string) error {
 	v, err := c.explain(ctx, cl, name, text)
-	if err != nil {
-		return err
-	}
-	return c.print(v, func(p *page) { writeExplanation(p, &v) })
+	return answered(c, writeExplanation, v, err)
 }
 
 func (c *cli) explain(ctx context.Context, cl *client.Client, name, text string) (v api.ExplainView, _ error) {

@@ -8,13 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/store"
 )
 
 // storeOfDefault calls storeOf for the default server.
@@ -81,15 +78,13 @@ func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error
 
 // replicasAt returns the replicas that have a presence in the store.
 func replicasAt(ctx context.Context, etcd config.Etcd) ([]*job.Replica, error) {
-	etcdClient, err := dialStore(ctx, etcd)
+	s, done, err := openStore(ctx, etcd, "find")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = etcdClient.Close() }()
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "find"}, etcdClient, hclog.NewNullLogger())
-	defer s.Close()
 	return s.Replicas(ctx)
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -20,6 +21,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/store"
 )
 
 const (
@@ -85,7 +87,7 @@ func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (c
 	case len(etcd.Endpoints) > 0:
 		return etcd, nil
 	}
-	if dev, ok := c.devStore(); ok && reachable(dev.Endpoints) {
+	if dev, ok := c.devStore(); ok && slices.ContainsFunc(dev.Endpoints, reachable) {
 		return dev, nil
 	}
 	if etcd.Endpoints = localStore(); len(etcd.Endpoints) > 0 {
@@ -117,6 +119,16 @@ func dialStore(ctx context.Context, etcd config.Etcd) (*clientv3.Client, error) 
 	return etcdClient, nil
 }
 
+// openStore returns a store whose etcd answers. process names this process in the store. The caller must call done.
+func openStore(ctx context.Context, etcd config.Etcd, process string) (s *store.Store, done func(), err error) {
+	etcdClient, err := dialStore(ctx, etcd)
+	if err != nil {
+		return nil, nil, err
+	}
+	s = store.New(store.Config{Prefix: etcd.Prefix, Process: process}, etcdClient, hclog.NewNullLogger())
+	return s, func() { s.Close(); _ = etcdClient.Close() }, nil
+}
+
 // devStore returns the store of a `rota dev` that this user runs. It may have ended without removing its record.
 func (c *cli) devStore() (config.Etcd, bool) {
 	dir := c.stateDir()
@@ -127,20 +139,18 @@ func (c *cli) devStore() (config.Etcd, bool) {
 	return etcd, err == nil
 }
 
-// reachable reports whether a process listens at one of the endpoints.
-func reachable(endpoints []string) bool {
-	return slices.ContainsFunc(endpoints, func(endpoint string) bool {
-		u, err := url.Parse(endpoint)
-		if err != nil {
-			return false
-		}
-		conn, err := net.DialTimeout("tcp", u.Host, 300*time.Millisecond)
-		if err != nil {
-			return false
-		}
-		conn.Close()
-		return true
-	})
+// reachable reports whether a process listens at an endpoint.
+func reachable(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return false
+	}
+	conn, err := net.DialTimeout("tcp", u.Host, 300*time.Millisecond)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
 }
 
 func containsAll(all, some []string) bool {
@@ -148,15 +158,7 @@ func containsAll(all, some []string) bool {
 }
 
 // localStore returns the etcd members of a `rota dev` of version 0.1.0 on this machine. They use no TLS.
-func localStore() (endpoints []string) {
-	for i := range devMaxReplicas {
-		addr := fmt.Sprintf("127.0.0.1:%d", devClientPort+i)
-		conn, err := net.DialTimeout("tcp", addr, 300*time.Millisecond)
-		if err != nil {
-			continue
-		}
-		conn.Close()
-		endpoints = append(endpoints, "http://"+addr)
-	}
-	return endpoints
+func localStore() []string {
+	all := joined("http", devClientPort, devMaxReplicas)
+	return slices.DeleteFunc(all, func(endpoint string) bool { return !reachable(endpoint) })
 }

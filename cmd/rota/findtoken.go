@@ -20,7 +20,7 @@ import (
 // findToken returns the path of the file with the token for all servers, or a function that returns the token for each server. It
 // looks in this order: --token-file, ROTA_TOKEN_FILE, the credentials that systemd passed to this service, the user's credentials,
 // and those of a `rota dev` that this user runs. Somebody who names a client certificate uses that, unless they also name a token.
-func (c *cli) findToken(servers string) (file string, token func(context.Context, string) (string, error), err error) {
+func (c *cli) findToken(servers string) (file string, token serverToken, err error) {
 	if file = cmp.Or(c.tokenFile, c.getenv("ROTA_TOKEN_FILE")); file == "-" {
 		return "", c.stdinToken, nil
 	}
@@ -65,7 +65,7 @@ const serviceSocket = "/var/lib/rota/api.sock"
 
 // socketServes reports whether a command without a server uses serviceSocket: it can open the socket, and nothing else proves to
 // the default server who it is. A nil token means a certificate.
-func (c *cli) socketServes(token func(context.Context, string) (string, error)) bool {
+func (c *cli) socketServes(token serverToken) bool {
 	if token == nil {
 		return false
 	}
@@ -130,14 +130,10 @@ func (c *cli) tokenOf(ctx context.Context, e credentials.Entry, server string) (
 
 // credentialsFile returns the path of the user's credentials; "" if neither XDG_CONFIG_HOME nor HOME is set.
 func (c *cli) credentialsFile() string {
-	dir := c.getenv("XDG_CONFIG_HOME")
-	if home := c.getenv("HOME"); dir == "" && home != "" {
-		dir = filepath.Join(home, ".config")
+	if dir := c.userDir("XDG_CONFIG_HOME", ".config"); dir != "" {
+		return filepath.Join(dir, "credentials.yaml")
 	}
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, "rota", "credentials.yaml")
+	return ""
 }
 
 // devEntries returns the path of the credentials of this user's `rota dev`.

@@ -21,26 +21,12 @@ const hintVersions = "use a rota of the version of the cluster: `rota version --
 
 // answerHint returns the hint for an error of a request to the cluster; "" if there is none.
 func answerHint(err error) string {
-	var none *client.Unreachable
-	var answer *client.Error
+	if none, ok := errors.AsType[*client.Unreachable](err); ok {
+		return unreachableHint(none)
+	}
+	answer, ok := errors.AsType[*client.Error](err)
 	switch {
-	case errors.As(err, &none) && errors.Is(none.Err, syscall.ECONNREFUSED):
-		return "start one with `rota dev`, or name one with --server"
-	case errors.As(err, &none) && expired(none.Err):
-		return "docs/how-to/renew-certificates.md has the steps"
-	case errors.As(err, &none) && stranger(none.Err):
-		return "name the authority of its certificate with --cacert, or the settings on its host with ROTA_CONFIG"
-	case errors.As(err, &none) && certificateRefused.MatchString(none.Err.Error()):
-		return "name a certificate that it accepts with --cert and --cert-key, or the settings on its host with ROTA_CONFIG"
-	case errors.As(err, &none) && errors.Is(none.Err, http.ErrSchemeMismatch):
-		return "it has no TLS: name it with http://"
-	case errors.As(err, &none) && otherName(none.Err):
-		return "name it as its certificate does, or issue a certificate for this name: `rota pki issue --host`"
-	case errors.As(err, &none) && closedEarly(none):
-		return "if it wants a certificate, name yours with --cert and --cert-key; its log has the reason"
-	case errors.As(err, &none):
-		return fmt.Sprintf("probe it with `rota health --server %s`, or name another one with --server", none.Servers[0])
-	case !errors.As(err, &answer):
+	case !ok:
 		return ""
 	case rejectsToken(answer):
 		return "ask an admin for another one, which `rota token create` makes, and name it with --token-file or ROTA_TOKEN_FILE"
@@ -60,6 +46,26 @@ func answerHint(err error) string {
 	return ""
 }
 
+func unreachableHint(none *client.Unreachable) string {
+	switch err := none.Err; {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "start one with `rota dev`, or name one with --server"
+	case expired(err):
+		return "docs/how-to/renew-certificates.md has the steps"
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "name the authority of its certificate with --cacert, or the settings on its host with ROTA_CONFIG"
+	case certificateRefused.MatchString(err.Error()):
+		return "name a certificate that it accepts with --cert and --cert-key, or the settings on its host with ROTA_CONFIG"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return "it has no TLS: name it with http://"
+	case errors.As(err, new(x509.HostnameError)):
+		return "name it as its certificate does, or issue a certificate for this name: `rota pki issue --host`"
+	case closedEarly(none):
+		return "if it wants a certificate, name yours with --cert and --cert-key; its log has the reason"
+	}
+	return fmt.Sprintf("probe it with `rota health --server %s`, or name another one with --server", none.Servers[0])
+}
+
 // expired reports whether the certificate of the server has ended, or is not valid yet.
 func expired(err error) bool {
 	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
@@ -68,18 +74,6 @@ func expired(err error) bool {
 
 // certificateRefused matches the error if the server refuses this client's certificate, or wants one. Go has no type for it.
 var certificateRefused = regexp.MustCompile(`remote error: tls: .*certificate`)
-
-// stranger reports whether nobody who is trusted here has signed the certificate of the server.
-func stranger(err error) bool {
-	_, ok := errors.AsType[x509.UnknownAuthorityError](err)
-	return ok
-}
-
-// otherName reports whether the certificate of the server is for other names.
-func otherName(err error) bool {
-	_, ok := errors.AsType[x509.HostnameError](err)
-	return ok
-}
 
 // closedEarly reports whether a server with TLS closed the connection before it had the request. One that wants a certificate does
 // so, and its answer that says so is often lost.

@@ -29,10 +29,7 @@ All times are UTC. The exit code is 3 if no incident is known.`,
 				}
 			}
 			v, err := cl.Incident(ctx, when)
-			if err != nil {
-				return err
-			}
-			return c.print(v, func(p *page) { writeIncident(p, &v) })
+			return answered(c, writeIncident, v, err)
 		}),
 	}
 	cmd.Flags().StringVar(&at, "at", "", "the incident at this time, or the last one before it (default now)")

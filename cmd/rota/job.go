@@ -92,11 +92,7 @@ func pauseText(p *page, pause *job.Pause) string {
 	if pause == nil {
 		return ""
 	}
-	text := p.moment(pause.At) + byText(pause.By)
-	if pause.Reason != "" {
-		text += ": " + pause.Reason
-	}
-	return text
+	return because(p.moment(pause.At)+byText(pause.By), pause.Reason)
 }
 
 // lasted formats the time between started and finished. If finished is zero, it uses now. It returns "" if started is zero.

@@ -74,8 +74,7 @@ func newJobsCommand(c *cli) *cobra.Command {
 	addSelector(cmd, &selector)
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only jobs whose STATE is this; may be repeated")
 	addWatch(cmd, &watch)
-	// This cannot fail: the flag exists.
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(shownStates(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "state", shownStates())
 	return cmd
 }
 
@@ -103,13 +102,17 @@ func inStates(jobs []api.JobView, running map[string]bool, states []string) []ap
 
 // addSelector adds the flag that selects jobs by their labels.
 func addSelector(cmd *cobra.Command, selector *string) {
-	cmd.Flags().
-		VarP(&selectorFlag{selector}, "selector", "l", "only jobs with these labels: team=a, team!=a, team in (a,b), team, !team")
+	const usage = "only jobs with these labels: team=a, team!=a, team in (a,b), team, !team"
+	cmd.Flags().VarP(newSelectorFlag(selector), "selector", "l", usage)
 }
 
 // selectorFlag is a flag that refuses a malformed or empty selector. An empty one usually comes from an unset variable in a
 // script, and would select all jobs.
-type selectorFlag struct{ text *string }
+type selectorFlag struct{ givenFlag }
+
+func newSelectorFlag(text *string) *selectorFlag {
+	return &selectorFlag{givenFlag{text, "a selector such as team=a"}}
+}
 
 // Set implements pflag.Value.
 func (f *selectorFlag) Set(s string) error {
@@ -121,18 +124,9 @@ func (f *selectorFlag) Set(s string) error {
 		return err
 	}
 	if parsed.Empty() {
-		return emptyFlag("a selector such as team=a")
+		s = ""
 	}
-	*f.text = s
-	return nil
-}
-
-// String implements pflag.Value. pflag also calls it on the zero value.
-func (f *selectorFlag) String() string {
-	if f.text == nil {
-		return ""
-	}
-	return *f.text
+	return f.givenFlag.Set(s)
 }
 
 // Type implements pflag.Value.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -187,10 +186,7 @@ func (c *cli) providerClient() (*http.Client, error) {
 		trust = trust.Clone()
 		trust.Certificates = nil
 	}
-	return &http.Client{Timeout: changeTimeout, Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext, TLSClientConfig: trust,
-		TLSHandshakeTimeout: dialTimeout, ForceAttemptHTTP2: true,
-	}}, nil
+	return &http.Client{Timeout: changeTimeout, Transport: newTransport(trust)}, nil
 }
 
 // openIDToken returns the token of a sign-in. It renews the token shortly before its end. Another process may have done so already.

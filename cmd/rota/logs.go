@@ -57,10 +57,9 @@ func (c *cli) showAttempts(ctx context.Context, cl *client.Client, r *api.RunVie
 			c.printErr("attempt %d", n)
 		}
 		err := copyLogs(ctx, cl, r.Ref, n, true, c.jobOutput())
-		var broken *outputError
 		switch {
 		case err == nil:
-		case ctx.Err() != nil, errors.As(err, &broken):
+		case ctx.Err() != nil, errors.As(err, new(*outputError)):
 			return shown, err
 		case r.State.Terminal() && n == r.Attempt && r.Output != "":
 			c.printErr("the output of attempt %d is unavailable, this is the end of it: %v", n, err)
@@ -109,9 +108,8 @@ func copyLogs(ctx context.Context, cl *client.Client, run string, attempt int, f
 	for failures := 0; ; {
 		before, streams := l.written, l.streams
 		err := l.copy()
-		var broken *outputError
 		switch {
-		case err == nil && ended, ctx.Err() != nil, errors.As(err, &broken), l.streams == 0: // 0: there is no output
+		case err == nil && ended, ctx.Err() != nil, errors.As(err, new(*outputError)), l.streams == 0: // 0: there is no output
 			return err
 		case l.written > before:
 			failures = 0
@@ -182,8 +180,7 @@ func (l *logCopy) copy() error {
 	}
 	n, err := io.Copy(outputWriter{l.to}, stream)
 	l.written += n
-	var broken *outputError
-	if err != nil && !errors.As(err, &broken) {
+	if err != nil && !errors.As(err, new(*outputError)) {
 		return fmt.Errorf("read output of run %s: %w", l.run, err)
 	}
 	return err

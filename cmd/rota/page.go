@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,12 +142,7 @@ func (p *page) moment(t time.Time) string {
 	return fmt.Sprintf("%s (%s)", stamp(t), relative(t, p.now))
 }
 
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+func orDash(s string) string { return cmp.Or(s, "-") }
 
 // printable replaces the characters that would disturb a table or a terminal, except those in keep.
 func printable(s string, keep ...rune) string {

@@ -88,7 +88,6 @@ read a renewed certificate by themselves.`,
 	cmd.Flags().StringArrayVar(&hosts, "host", nil, "`name` or address by which others reach the owner; may be given several times")
 	addSpan(cmd.Flags(), &life, "life", certificateLife, "how long the certificate is valid")
 	_ = cmd.MarkFlagRequired("role") // the flag exists
-	kinds := []string{auth.KindReplica, auth.KindWorker, auth.KindUser}
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "role", []string{auth.KindReplica, auth.KindWorker, auth.KindUser})
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,8 +55,8 @@ token with the role admin.`,
 	}
 	cmd.Flags().StringVar(&p.name, "name", "rota", "`prefix` of the Secrets, and name of the cluster")
 	cmd.Flags().StringArrayVar(&p.hosts, "host", nil, "`name` by which others reach a replica; may be given several times")
-	cmd.Flags().
-		StringArrayVar(&servers, "api-server", nil, "`URL` to call if the Service kubernetes does not answer; may be given several times")
+	const instead = "`URL` to call if the Service kubernetes does not answer; may be given several times"
+	cmd.Flags().StringArrayVar(&servers, "api-server", nil, instead)
 	addSpan(cmd.Flags(), &p.life, "life", certificateLife, "how long a certificate is valid")
 	addSpan(cmd.Flags(), &p.renew, "renew-before", certificateLife/3, "renew a certificate that expires within this time")
 	cmd.Flags().BoolVar(&p.token, "token", true, "make a token with the role admin, and auth.yaml")
@@ -122,7 +123,7 @@ func (c *cli) keepAuthority(
 	if err != nil {
 		return err
 	}
-	for _, suffix := range sortedNames(certs) {
+	for _, suffix := range slices.Sorted(maps.Keys(certs)) {
 		name, req := p.name+"-"+suffix, certs[suffix]
 		secret, err := client.Secret(ctx, name)
 		switch {
@@ -143,15 +144,6 @@ func (c *cli) keepAuthority(
 	return nil
 }
 
-func sortedNames(certs map[string]pki.Request) []string {
-	names := make([]string, 0, len(certs))
-	for name := range certs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // covers reports whether a certificate has all hosts and is valid at an instant.
 func covers(text []byte, hosts []string, at time.Time) bool {
 	block, _ := pem.Decode(text)
@@ -162,19 +154,13 @@ func covers(text []byte, hosts []string, at time.Time) bool {
 	if err != nil || at.After(cert.NotAfter) {
 		return false
 	}
-	return !slices.ContainsFunc(
-		hosts,
-		func(h string) bool { return cert.VerifyHostname(h) != nil && !slices.Contains(cert.DNSNames, h) },
-	)
+	lacks := func(h string) bool { return cert.VerifyHostname(h) != nil && !slices.Contains(cert.DNSNames, h) }
+	return !slices.ContainsFunc(hosts, lacks)
 }
 
 // putSecret writes files of dir as the Secret name. was is the Secret that it replaces; the zero value if there is none.
 func (c *cli) putSecret(
-	ctx context.Context,
-	client *kubeapi.Client,
-	was kubeapi.Secret,
-	name, dir string,
-	files, keys []string,
+	ctx context.Context, client *kubeapi.Client, was kubeapi.Secret, name, dir string, files, keys []string,
 ) error {
 	data := map[string][]byte{}
 	for i, file := range files {

@@ -16,8 +16,8 @@ type pruneFlags struct {
 
 func (f *pruneFlags) add(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVar(&f.prune, "prune", false, usage)
-	cmd.Flags().
-		VarP(&selectorFlag{&f.selector}, "selector", "l", "with --prune: remove only jobs with these labels, and no limits: team=a")
+	const selects = "with --prune: remove only jobs with these labels, and no limits: team=a"
+	cmd.Flags().VarP(newSelectorFlag(&f.selector), "selector", "l", selects)
 }
 
 // pruning says which jobs may be removed.

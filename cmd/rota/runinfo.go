@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -155,10 +156,7 @@ func commandText(s *job.Spec) string {
 	if s == nil {
 		return ""
 	}
-	if s.Shell != "" {
-		return s.Shell
-	}
-	return strings.Join(s.Command, " ")
+	return cmp.Or(s.Shell, strings.Join(s.Command, " "))
 }
 
 func cancelText(p *page, c *job.Cancel) string {

@@ -35,13 +35,13 @@ func newRunsCommand(c *cli) *cobra.Command {
 			filter.Selector = selector
 			if watch {
 				return c.watchList(ctx, "", func(p *page) ([]any, []watchedRow, error) {
-					runs, _, err := collect(ctx, cl, filter, limit)
+					runs, _, err := collectRuns(ctx, cl, filter, limit)
 					slices.Reverse(runs) // what is new comes last
 					header, rows := watchedRows(runRows(p, runs), runs, func(r *api.RunView) string { return r.Ref })
 					return header, rows, err
 				})
 			}
-			runs, more, err := collect(ctx, cl, filter, limit)
+			runs, more, err := collectRuns(ctx, cl, filter, limit)
 			if err != nil {
 				return err
 			}
@@ -66,23 +66,30 @@ func newRunsCommand(c *cli) *cobra.Command {
 	flags.IntVar(&limit, "limit", 50, "maximum number of runs; 0 for all")
 	addSelector(cmd, &selector)
 	addWatch(cmd, &watch)
-	completeStates(cmd)
+	completeFlag(cmd, "state", stateNames())
 	return cmd
 }
 
-// pageSize is the largest number of runs in one answer of the API.
+// pageSize is the largest number of elements in one answer of the API.
 const pageSize = 1000
 
-func (c *cli) runFilter(args, states []string, since string, limit int) (client.RunFilter, error) {
-	f := client.RunFilter{Limit: pageSize}
+// pageLimit returns how many elements to ask for at a time, for a flag --limit.
+func pageLimit(limit int) (int, error) {
+	switch {
+	case limit < 0:
+		return 0, usagef("--limit %d: give a positive number, or 0 for all", limit)
+	case limit == 0:
+		return pageSize, nil
+	}
+	return min(limit, pageSize), nil
+}
+
+func (c *cli) runFilter(args, states []string, since string, limit int) (f client.RunFilter, err error) {
 	if len(args) > 0 {
 		f.Job = args[0]
 	}
-	if limit < 0 {
-		return f, usagef("--limit %d: give a positive number, or 0 for all", limit)
-	}
-	if limit > 0 {
-		f.Limit = min(limit, pageSize)
+	if f.Limit, err = pageLimit(limit); err != nil {
+		return f, err
 	}
 	for _, s := range states {
 		state := job.State(strings.ReplaceAll(strings.TrimSpace(s), "-", "_"))
@@ -97,7 +104,6 @@ func (c *cli) runFilter(args, states []string, since string, limit int) (client.
 			f.States = append(f.States, state)
 		}
 	}
-	var err error
 	f.Since, err = c.sinceTime(since)
 	return f, err
 }
@@ -135,12 +141,6 @@ func (c *cli) sinceInstant(since string) (time.Time, error) {
 	return t, nil
 }
 
-// completeStates completes the values of a command's flag --state.
-func completeStates(cmd *cobra.Command) {
-	// This cannot fail: the flag exists.
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
-}
-
 // likelyStates has words of other tools for states.
 var likelyStates = map[string]job.State{
 	"waiting": job.Pending, "queued": job.Pending, "active": job.Running, "started": job.Running, "success": job.Succeeded,
@@ -148,29 +148,29 @@ var likelyStates = map[string]job.State{
 	"missed": job.Skipped,
 }
 
-func stateNames() []string {
-	var names []string
-	for _, s := range job.States() {
-		names = append(names, string(s))
-	}
-	return names
+func stateNames() []string { return texts(job.States()) }
+
+func collectRuns(ctx context.Context, cl *client.Client, f client.RunFilter, limit int) ([]api.RunView, bool, error) {
+	return collect(limit, func(next string) ([]api.RunView, string, error) {
+		list, err := cl.Runs(ctx, f, next)
+		return list.Runs, list.Continue, err
+	})
 }
 
-// collect reads pages until it has limit runs, and reports whether there are more. Limit 0 reads all.
-func collect(ctx context.Context, cl *client.Client, f client.RunFilter, limit int) (runs []api.RunView, more bool, err error) {
-	runs = []api.RunView{}
-	next := ""
-	for {
-		list, err := cl.Runs(ctx, f, next)
+// collect reads pages of a list until it has limit elements, and reports whether there are more. Limit 0 reads all.
+func collect[T any](limit int, read func(next string) (page []T, after string, err error)) (all []T, more bool, err error) {
+	all = []T{}
+	for next := ""; ; {
+		page, after, err := read(next)
 		if err != nil {
 			return nil, false, err
 		}
-		runs = append(runs, list.Runs...)
-		if next = list.Continue; limit > 0 && len(runs) >= limit {
-			return runs[:limit], len(runs) > limit || next != "", nil
+		all = append(all, page...)
+		if next = after; limit > 0 && len(all) >= limit {
+			return all[:limit], len(all) > limit || next != "", nil
 		}
 		if next == "" {
-			return runs, false, nil
+			return all, false, nil
 		}
 	}
 }

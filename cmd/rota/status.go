@@ -150,11 +150,11 @@ func membersText(p *page, v *api.ClusterView) string {
 }
 
 // lagText returns how late the leader dispatches; a dash if the replica does not know it.
-func lagText(seconds *float64) string {
-	if seconds == nil {
-		return orDash("")
+func lagText(late *float64) string {
+	if late == nil {
+		return "-"
 	}
-	return formatDuration(time.Duration(*seconds * float64(time.Second)))
+	return formatDuration(seconds(*late))
 }
 
 func readyText(v *api.ClusterView) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,8 +32,5 @@ func outcomesText(ended map[job.State]int) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}
 	}
-	if len(parts) == 0 {
-		return "no run ended"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "no run ended")
 }

@@ -98,18 +98,11 @@ auth.file, without the secret.`,
 	cmd.Flags().StringVar(&note, "note", "", "what the token is for")
 	cmd.Flags().BoolVar(&offline, "offline", false, "print an entry for auth.file, and call no cluster")
 	_ = cmd.MarkFlagRequired("role") // the flag exists
-	roles := cobra.FixedCompletions(strings.Split(roleNames(), ", "), cobra.ShellCompDirectiveNoFileComp)
-	_ = cmd.RegisterFlagCompletionFunc("role", roles)
+	completeFlag(cmd, "role", texts(auth.Roles()))
 	return cmd
 }
 
-func roleNames() string {
-	names := make([]string, 0, len(auth.Roles()))
-	for _, r := range auth.Roles() {
-		names = append(names, string(r))
-	}
-	return strings.Join(names, ", ")
-}
+func roleNames() string { return strings.Join(texts(auth.Roles()), ", ") }
 
 // createdToken is the data of a new token. Its entry is the part that belongs into auth.file.
 type createdToken struct {

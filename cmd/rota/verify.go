@@ -6,13 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/verify"
-	"github.com/rota-scheduler/rota/store"
 )
 
 // verifyTimeout is how long the reading of the store may take.
@@ -53,7 +51,7 @@ func (c *cli) verify(ctx context.Context, file string, endpoints []string) error
 	if err != nil {
 		return err
 	}
-	etcdClient, err := dialStore(ctx, etcd)
+	s, done, err := openStore(ctx, etcd, "verify")
 	if failure.IsConfig(err) {
 		return err
 	}
@@ -61,10 +59,7 @@ func (c *cli) verify(ctx context.Context, file string, endpoints []string) error
 		err = fmt.Errorf("etcd at %s does not answer: %w", strings.Join(etcd.Endpoints, ", "), err)
 		return &codedError{exitUnavailable, nameStore, err}
 	}
-	defer func() { _ = etcdClient.Close() }()
-	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "verify"}, etcdClient, hclog.NewNullLogger())
-	defer s.Close()
-
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
 	records, rev, err := s.Snapshot(ctx)

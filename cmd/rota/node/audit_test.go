@@ -2,8 +2,6 @@ package node
 
 import (
 	"encoding/json"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -24,24 +22,11 @@ func TestEachOperationThatChangesSomethingLeavesAnAuditRecord(t *testing.T) {
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
 	ask := func(method, path, body string) string {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, r.Servers()[0]+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
+		status, text := ask(t, method, r.Servers()[0]+path, body, "")
+		if status >= 300 {
+			t.Fatalf("%s %s: %d %s", method, path, status, text)
 		}
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if resp.StatusCode >= 300 {
-			t.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, text)
-		}
-		return string(text)
+		return text
 	}
 	const spec = `{"shell":"true","workers":{"zone":"nowhere"}}` // its runs wait
 	const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"

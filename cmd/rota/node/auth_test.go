@@ -1,9 +1,7 @@
 package node
 
 import (
-	"crypto/rand"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,10 +22,7 @@ func TestAReplicaThatRequiresAuthentication(t *testing.T) {
 	tokens := map[string]string{}
 	var entries strings.Builder
 	for _, role := range []auth.Role{auth.Viewer, auth.AuthorCommand} {
-		s, err := auth.NewSecret(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := newSecret(t)
 		tokens[string(role)] = s.Text()
 		fmt.Fprintf(&entries, "  - {id: %s, sha256: %s, principal: %s, role: %s}\n", s.ID, s.Hash(), role, role)
 	}
@@ -41,27 +36,7 @@ func TestAReplicaThatRequiresAuthentication(t *testing.T) {
 	begin(t, Config{Settings: set, Version: version})
 	begin(t, Config{Role: WorkerOnly, Settings: worker, Version: version})
 
-	ask := func(method, path, body, token string) (int, string) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+set.HTTP.Listen+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if token != "" {
-			req.Header.Set("Authorization", "Bearer "+token)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, string(text)
-	}
+	server := "http://" + set.HTTP.Listen
 	const job = `{"shell":"echo from the worker"}`
 	for _, tt := range []struct {
 		method, path, body, token string
@@ -78,15 +53,15 @@ func TestAReplicaThatRequiresAuthentication(t *testing.T) {
 		{"POST", "/v1/jobs/talk/runs", `{"key":"k"}`, tokens["author-command"], 201},
 		{"PUT", "/v1/limits/db", `{"concurrent":1}`, tokens["author-command"], 403},
 	} {
-		if status, text := ask(tt.method, tt.path, tt.body, tt.token); status != tt.want {
+		if status, text := ask(t, tt.method, server+tt.path, tt.body, tt.token); status != tt.want {
 			t.Errorf("%s %s: got %d %s, want %d", tt.method, tt.path, status, text, tt.want)
 		}
 	}
-	_, text := ask("POST", "/v1/jobs/talk/runs", `{"key":"k"}`, tokens["author-command"])
+	_, text := ask(t, "POST", server+"/v1/jobs/talk/runs", `{"key":"k"}`, tokens["author-command"])
 	_, id, _ := strings.Cut(text, `"id":"`)
 	id, _, _ = strings.Cut(id, `"`)
 	eventually(t, "the output can be read through the replica", func() bool {
-		status, out := ask("GET", "/v1/runs/talk/"+id+"/logs", "", tokens["viewer"])
+		status, out := ask(t, "GET", server+"/v1/runs/talk/"+id+"/logs", "", tokens["viewer"])
 		return status == http.StatusOK && out == "from the worker\n"
 	})
 	resp, err := http.Get("http://" + worker.HTTP.Listen + "/v1/runs/talk/" + id + "/logs")
@@ -104,7 +79,7 @@ func TestAReplicaThatRequiresAuthentication(t *testing.T) {
 	}
 	removed := time.Now()
 	eventually(t, "the removed token is refused", func() bool {
-		status, _ := ask("GET", "/v1/jobs", "", tokens["viewer"])
+		status, _ := ask(t, "GET", server+"/v1/jobs", "", tokens["viewer"])
 		return status == http.StatusUnauthorized
 	})
 	t.Logf("a removed token was refused after %v", time.Since(removed))

@@ -34,15 +34,11 @@ func (n *Node) openAuth(ctx context.Context, cfg *api.Config, stops *closers) (e
 }
 
 // providerTrouble returns why the OpenID provider cannot be used; nil if it can, or if there is none.
-func (n *Node) providerTrouble() *backend.ProviderTrouble {
+func (n *Node) providerTrouble() *backend.Trouble {
 	if n.provider == nil {
 		return nil
 	}
-	t := n.provider.Trouble()
-	if t == nil {
-		return nil
-	}
-	return &backend.ProviderTrouble{Issuer: n.set.Auth.OIDC.Issuer, Text: t.Text, Since: t.Since}
+	return (*backend.Trouble)(n.provider.Trouble())
 }
 
 // followTokens makes the tokens and the sessions in the store count.
@@ -56,15 +52,11 @@ func (n *Node) followTokens(ctx context.Context, stops *closers) {
 }
 
 // authMistake returns why the auth.file on the disk is not in force; nil if it is, or if authentication is off.
-func (n *Node) authMistake() *backend.AuthMistake {
+func (n *Node) authMistake() *backend.Trouble {
 	if n.authn == nil {
 		return nil
 	}
-	m := n.authn.Mistake()
-	if m == nil {
-		return nil
-	}
-	return &backend.AuthMistake{Text: m.Text, Since: m.Since}
+	return (*backend.Trouble)(n.authn.Mistake())
 }
 
 // storedTokens returns the tokens in the store; none until there is a store.

@@ -233,14 +233,7 @@ func TestPageResumesAWorkflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := func(ref string, state job.State) {
-		t.Helper()
-		eventually(t, ref+" is "+string(state), func() bool {
-			v, err := r.Run(t.Context(), ref)
-			return err == nil && v.State == state
-		})
-	}
-	ended("report/"+first.ID, job.Skipped)
+	r.reaches(t, "report/"+first.ID, job.Skipped)
 	grid := r.read(t, "/jobs/report/workflow")
 	for _, want := range []string{">extract</a>", ">convert</a>", "succeeded", "skipped", "parent convert failed", "/do/resume-workflow?job=convert"} {
 		if !strings.Contains(grid, want) {
@@ -264,7 +257,7 @@ func TestPageResumesAWorkflow(t *testing.T) {
 		t.Errorf("sent again: got %q, want %q: %.2000s", again, next, text)
 	}
 	id, _, _ = strings.Cut(id, "?")
-	ended("report/"+id, job.Succeeded)
+	r.reaches(t, "report/"+id, job.Succeeded)
 	if v, err := r.Run(t.Context(), "extract/"+id); err == nil {
 		t.Errorf("the step that succeeded ran again: %+v", v)
 	}

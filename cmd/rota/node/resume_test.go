@@ -26,10 +26,7 @@ func TestAWorkflowIsNotResumedWithoutItsHistory(t *testing.T) {
 	r.define(t, map[string]job.Spec{"load": {Shell: "true", After: []job.After{{Job: "extract"}}}})
 	id := job.SlotID(at)
 	for ref, state := range map[string]job.State{"tell/" + id: job.Succeeded, "load/" + id: job.Skipped} {
-		eventually(t, ref+" is "+string(state), func() bool {
-			v, err := r.Run(t.Context(), ref)
-			return err == nil && v.State == state
-		})
+		r.reaches(t, ref, state)
 	}
 	if _, err := r.node.client.Delete(t.Context(), "/rota/runs/tell/"+id); err != nil {
 		t.Fatal(err)
@@ -135,19 +132,12 @@ func TestTheGraphOfARetriedStepHasItsWholeWorkflow(t *testing.T) {
 	r.define(t, map[string]job.Spec{"extract": {Shell: "true"}})
 	r.define(t, map[string]job.Spec{"load": {Shell: "[ -e " + mended + " ]", After: []job.After{{Job: "extract"}}}})
 	r.define(t, map[string]job.Spec{"tell": {Shell: "false", After: []job.After{{Job: "load"}}}})
-	ended := func(ref string, state job.State) {
-		t.Helper()
-		eventually(t, ref+" is "+string(state), func() bool {
-			v, err := r.Run(t.Context(), ref)
-			return err == nil && v.State == state
-		})
-	}
 	first, _, err := r.Submit(t.Context(), "extract", api.RunRequest{Workflow: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended("load/"+first.ID, job.Failed)
-	ended("tell/"+first.ID, job.Skipped)
+	r.reaches(t, "load/"+first.ID, job.Failed)
+	r.reaches(t, "tell/"+first.ID, job.Skipped)
 	if err := os.WriteFile(mended, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +145,7 @@ func TestTheGraphOfARetriedStepHasItsWholeWorkflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended("tell/"+resumed.ID, job.Failed)
+	r.reaches(t, "tell/"+resumed.ID, job.Failed)
 	again, err := r.Retry(t.Context(), "tell/"+resumed.ID)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package node
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,10 +26,7 @@ func TestNamesOutOfScopeAreAbsent(t *testing.T) {
 	tokens := map[string]string{}
 	text := "tokens:\n"
 	for principal, jobs := range map[string]string{"all": "[]", "some": `["in-*"]`} {
-		s, err := auth.NewSecret(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := newSecret(t)
 		tokens[principal] = s.Text()
 		text += fmt.Sprintf("  - {id: %s, sha256: %s, principal: %s, role: %s, jobs: %s}\n", s.ID, s.Hash(), principal,
 			map[string]auth.Role{"all": auth.Administrator, "some": auth.AuthorCommand}[principal], jobs)

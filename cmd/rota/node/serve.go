@@ -33,7 +33,7 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 		WorkerOnly: n.cfg.Role == WorkerOnly, Works: n.works(), Now: n.now,
 		Metrics: n.metrics.Handler(), Space: n.space, Admission: n.admission, Activity: n.activity,
 		Bounds: n.set.Bounds, Refused: n.metrics.Refused, AuthMistake: n.authMistake,
-		Secret: n.hookSecret, Delivered: n.metrics.Delivered, ProviderTrouble: n.providerTrouble,
+		Secret: n.hookSecret, Delivered: n.metrics.Delivered, ProviderTrouble: n.providerTrouble, Issuer: n.set.Auth.OIDC.Issuer,
 	}
 	if n.cfg.Role == Replica {
 		parts.Examine = n.examine

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"crypto/rand"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -12,16 +11,12 @@ import (
 	"testing"
 
 	"github.com/rota-scheduler/rota/config"
-	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
 // A browser that signed in at one replica is known to the others and to the workers, until it signs out.
 func TestASessionOfABrowser(t *testing.T) {
 	t.Parallel()
-	s, err := auth.NewSecret(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSecret(t)
 	path := filepath.Join(t.TempDir(), "auth.yaml")
 	entry := "tokens:\n  - {id: " + s.ID + ", sha256: " + s.Hash() + ", principal: bob, role: author-command}\n"
 	if err := os.WriteFile(path, []byte(entry), 0o600); err != nil {

@@ -1,9 +1,7 @@
 package node
 
 import (
-	"crypto/rand"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,10 +19,7 @@ import (
 func secured(t *testing.T, set config.Settings) (secured config.Settings, tokenFile string) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := auth.NewSecret(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSecret(t)
 	entry := fmt.Sprintf("tokens: [{id: %s, sha256: %s, principal: root, role: admin}]\n", s.ID, s.Hash())
 	tokenFile = filepath.Join(dir, "token")
 	set.Auth = config.Auth{Mode: config.AuthRequired, File: filepath.Join(dir, "auth.yaml")}
@@ -36,23 +31,11 @@ func secured(t *testing.T, set config.Settings) (secured config.Settings, tokenF
 	return set, tokenFile
 }
 
-// status returns the status of a GET with a token.
+// statusOf returns the status of a GET with a token.
 func statusOf(t *testing.T, addr, path, token string) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode
+	status, _ := ask(t, http.MethodGet, "http://"+addr+path, "", token)
+	return status
 }
 
 // A token in the store counts at every replica and worker within a second after it was created, and no longer than a second after it
@@ -110,15 +93,6 @@ func TestATokenInTheStoreCountsEverywhere(t *testing.T) {
 	if got := statusOf(t, set.HTTP.Listen, "/v1/tokens", second.Text()); got != 403 {
 		t.Errorf("a viewer lists tokens: got %d", got)
 	}
-}
-
-func newSecret(t testing.TB) auth.Secret {
-	t.Helper()
-	s, err := auth.NewSecret(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // Refused requests write nothing, however many they are. A wrong auth.file is reported.

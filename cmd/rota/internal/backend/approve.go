@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -116,10 +115,6 @@ func decided(r *job.Run, rule *job.Approve, v job.Verdict) (bool, error) {
 func nameOf(who string) string {
 	name, _, _ := strings.Cut(who, " from ")
 	return name
-}
-
-func refusal(format string, args ...any) error {
-	return &api.Refusal{Reason: fmt.Sprintf(format, args...)}
 }
 
 // person returns the name of the person who decided. There is none while authentication is off and the client names no user.

@@ -48,22 +48,13 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 	if !v.Files.Agree {
 		add(attention.Files, "", "The job files need repair: "+strings.Join(v.Files.Notes, "; ")+".", "rota diff PATH", time.Time{})
 	}
-	if b.cfg.AuthMistake != nil {
-		if m := b.cfg.AuthMistake(); m != nil {
-			add(
-				attention.AuthFile,
-				b.cfg.Node,
-				"The auth.file of "+b.cfg.Node+" has mistakes, so its last good version is in force: "+m.Text+".",
-				"rota config show",
-				m.Since,
-			)
-		}
+	if m := of(b.cfg.AuthMistake); m != nil {
+		text := "The auth.file of " + b.cfg.Node + " has mistakes, so its last good version is in force: " + m.Text + "."
+		add(attention.AuthFile, b.cfg.Node, text, "rota config show", m.Since)
 	}
-	if b.cfg.ProviderTrouble != nil {
-		if t := b.cfg.ProviderTrouble(); t != nil {
-			text := "Nobody can sign in by " + t.Issuer + " on " + b.cfg.Node + ": " + t.Text + "."
-			add(attention.OpenID, b.cfg.Node, text, "rota config show", t.Since)
-		}
+	if t := of(b.cfg.ProviderTrouble); t != nil {
+		text := "Nobody can sign in by " + b.cfg.Issuer + " on " + b.cfg.Node + ": " + t.Text + "."
+		add(attention.OpenID, b.cfg.Node, text, "rota config show", t.Since)
 	}
 	if text := versions(v.Replicas); text != "" {
 		add(attention.Version, "", text, "rota status", time.Time{})
@@ -81,6 +72,14 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 	items = append(items, b.ofJobs(now)...)
 	attention.Sort(items)
 	return items
+}
+
+// of returns the present trouble; nil if there is none, or if nobody knows.
+func of(trouble func() *Trouble) *Trouble {
+	if trouble == nil {
+		return nil
+	}
+	return trouble()
 }
 
 // addMembers adds the members that are missing, and endpoints of etcd that do not answer.

@@ -33,9 +33,5 @@ func (b *Backend) Audits(ctx context.Context, before string, limit int) ([]job.A
 	if err := b.up(); err != nil {
 		return nil, err
 	}
-	records, err := b.store.Audits(ctx, before, limit)
-	if err != nil {
-		return nil, storeError(err)
-	}
-	return records, nil
+	return stored(b.store.Audits(ctx, before, limit))
 }

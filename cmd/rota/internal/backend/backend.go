@@ -3,11 +3,9 @@ package backend
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,14 +13,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/activity"
-	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/doctor"
-	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
 )
 
@@ -50,21 +46,16 @@ type Config struct {
 	// StoredLog opens the output of an attempt in output.store. The error is fs.ErrNotExist if it is not there. nil: there is none.
 	StoredLog func(ctx context.Context, run string, attempt int) (io.ReadCloser, error)
 	// AuthMistake returns why the auth.file on the disk is not in force; nil if it is. The field may be nil.
-	AuthMistake func() *AuthMistake
+	AuthMistake func() *Trouble
 	// Examine examines the cluster from this process; nil in a worker.
 	Examine func(ctx context.Context) (doctor.Report, error)
 	// ProviderTrouble returns why the OpenID provider cannot be used; nil if it can. The field may be nil.
-	ProviderTrouble func() *ProviderTrouble
+	ProviderTrouble func() *Trouble
+	Issuer          string // of the OpenID provider
 }
 
-// ProviderTrouble says why the OpenID provider cannot be used.
-type ProviderTrouble struct {
-	Issuer, Text string
-	Since        time.Time
-}
-
-// AuthMistake says why the auth.file on the disk is not in force.
-type AuthMistake struct {
+// Trouble says why a part of the authentication does not work as the settings want it.
+type Trouble struct {
 	Text  string
 	Since time.Time
 }
@@ -276,23 +267,4 @@ func (b *Backend) up() error {
 		return fmt.Errorf("the store has not been read yet: %w", api.ErrUnavailable)
 	}
 	return nil
-}
-
-// storeError converts an error of the store into the error that a client of the API gets.
-func storeError(err error) error {
-	for _, known := range []error{job.ErrNotFound, job.ErrConflict, job.ErrUnreadable, job.ErrTooLarge, job.ErrFull} {
-		if errors.Is(err, known) {
-			return err
-		}
-	}
-	return unavailable(err)
-}
-
-// unavailable marks an error of the store as temporary.
-func unavailable(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return err
-	}
-	text := strings.ReplaceAll(failure.Short(err), context.DeadlineExceeded.Error(), "the store did not answer in time")
-	return fmt.Errorf("%w: %s", api.ErrUnavailable, text)
 }

@@ -60,16 +60,14 @@ func (b *Backend) StartBackfill(ctx context.Context, o job.Backfill, dry bool) (
 			case running && p.Same(&o): // a request that was sent twice, also at the same time
 				return p, false, nil
 			case running:
-				return p, false, &api.Refusal{Reason: fmt.Sprintf(
-					"a backfill of job %s is running: wait for it, or stop it with `rota backfill %s --stop`", o.Job, o.Job)}
+				return p, false, refusal("a backfill of job %[1]s is running: wait for it, or stop it with `rota backfill %[1]s --stop`", o.Job)
 			}
 			next := o
 			next.Rev, next.Past = p.Rev, p.Decided()
 			return next, true, b.plan(ctx, &next, j, when, &p)
 		},
 		func(ctx context.Context, next job.Backfill) (job.Backfill, error) {
-			written, err := b.store.PutBackfill(ctx, next)
-			return written, storeError(err)
+			return stored(b.store.PutBackfill(ctx, next))
 		})
 	if err != nil {
 		return api.BackfillView{}, err
@@ -78,26 +76,25 @@ func (b *Backend) StartBackfill(ctx context.Context, o job.Backfill, dry bool) (
 	return b.backfillView(&written), nil
 }
 
-// backfilledSchedule returns the schedule of a job. It returns a *Refusal if the job cannot be backfilled.
+// backfilledSchedule returns the schedule of a job. It returns an api.Refusal if the job cannot be backfilled.
 func (b *Backend) backfilledSchedule(j *job.Job) (*schedule.Schedule, error) {
 	if j.Spec.Step() {
-		return nil, &api.Refusal{Reason: fmt.Sprintf("job %s is a step of a workflow: its slots are those of its parents", j.Name)}
+		return nil, refusal("job %s is a step of a workflow: its slots are those of its parents", j.Name)
 	}
 	if j.Spec.OnEveryWorker() {
-		return nil, &api.Refusal{Reason: fmt.Sprintf(
-			"job %s runs on every worker, and such a job cannot be backfilled; run it now with `rota run`", j.Name)}
+		return nil, refusal("job %s runs on every worker, and such a job cannot be backfilled; run it now with `rota run`", j.Name)
 	}
 	when, err := policy.When(j.Name, j.Spec)
 	switch {
 	case err != nil:
-		return nil, &api.Refusal{Reason: fmt.Sprintf("job %s has no slots, since its schedule cannot be read: %v", j.Name, err)}
+		return nil, noSlots(j.Name, err)
 	case when == nil:
-		return nil, &api.Refusal{Reason: fmt.Sprintf("job %s has no schedule, so it has no slots", j.Name)}
+		return nil, refusal("job %s has no schedule, so it has no slots", j.Name)
 	}
 	return when, nil
 }
 
-// backfilledSteps returns the steps behind a job, which a backfill of it runs too. It returns a *Refusal if another job without
+// backfilledSteps returns the steps behind a job, which a backfill of it runs too. It returns an api.Refusal if another job without
 // parents leads to one of them: that step may have had a run of a slot that the job skipped.
 func (b *Backend) backfilledSteps(j *job.Job) ([]string, error) {
 	graph := workflow.Of(b.specs())
@@ -106,15 +103,13 @@ func (b *Backend) backfilledSteps(j *job.Job) ([]string, error) {
 	for _, step := range steps {
 		for _, a := range graph.Parents(step) {
 			if !slices.Contains(part, a.Job) {
-				return nil, &api.Refusal{Reason: fmt.Sprintf(
-					"job %s also follows job %s, which job %s does not start: a workflow with several roots cannot be backfilled; "+
-						"start job %s with `rota run --workflow` instead", step, a.Job, j.Name, j.Name)}
+				return nil, refusal("job %s also follows job %s, which job %[3]s does not start: a workflow with several roots cannot be "+
+					"backfilled; start job %[3]s with `rota run --workflow` instead", step, a.Job, j.Name)
 			}
 		}
 	}
 	if len(steps) > store.MaxBehind {
-		return nil, &api.Refusal{Reason: fmt.Sprintf(
-			"%d steps follow job %s, and a backfill runs at most %d for each slot", len(steps), j.Name, store.MaxBehind)}
+		return nil, refusal("%d steps follow job %s, and a backfill runs at most %d for each slot", len(steps), j.Name, store.MaxBehind)
 	}
 	return steps, nil
 }
@@ -148,8 +143,7 @@ func (b *Backend) plan(
 	o.Ranges = policy.StepsBackfillable(o.Ranges, j, steps)
 	var exact bool
 	if o.Total, exact = policy.CountSlots(when, job.MaxBackfillSlots, o.Ranges...); !exact {
-		text := fmt.Sprintf("the range has more than %d slots: backfill a part of it first", job.MaxBackfillSlots)
-		return &api.Invalid{Errors: []api.FieldError{{Field: "to", Message: text}}}
+		return invalidField("to", "the range has more than %d slots: backfill a part of it first", job.MaxBackfillSlots)
 	}
 	return nil
 }
@@ -181,21 +175,13 @@ func (b *Backend) dryRun(o *job.Backfill, j *job.Job, when *schedule.Schedule) a
 	v.Unknown = max(0, v.Slots-o.Total-v.Open)
 	b.mirror.Runs(o.Job, time.Time{}, func(r *job.Run) bool {
 		inRange := job.SlotRange{From: o.From, To: o.To}.Holds(r.Slot) && r.ID == job.SlotID(r.Slot)
-		if inRange && !holds(o.Ranges, r.Slot) && v.Unknown > 0 {
+		decided := slices.ContainsFunc(o.Ranges, func(part job.SlotRange) bool { return part.Holds(r.Slot) })
+		if inRange && !decided && v.Unknown > 0 {
 			v.Recorded, v.Unknown = v.Recorded+1, v.Unknown-1
 		}
 		return false
 	})
 	return v
-}
-
-func holds(ranges []job.SlotRange, at time.Time) bool {
-	for _, r := range ranges {
-		if r.Holds(at) {
-			return true
-		}
-	}
-	return false
 }
 
 // StopBackfill stops the running backfill of a job.
@@ -205,10 +191,7 @@ func (b *Backend) StopBackfill(ctx context.Context, name, by string) (api.Backfi
 	}
 	var began time.Time // of the backfill that this request found first
 	o, err := store.Edit(ctx,
-		func(ctx context.Context) (job.Backfill, error) {
-			o, err := b.store.Backfill(ctx, name)
-			return o, storeError(err)
-		},
+		func(ctx context.Context) (job.Backfill, error) { return stored(b.store.Backfill(ctx, name)) },
 		func(o job.Backfill) (job.Backfill, bool, error) {
 			if began.IsZero() {
 				began = o.Created
@@ -223,8 +206,7 @@ func (b *Backend) StopBackfill(ctx context.Context, name, by string) (api.Backfi
 			return o.Stop("stopped by "+by, now), true, nil
 		},
 		func(ctx context.Context, next job.Backfill) (job.Backfill, error) {
-			o, err := b.store.PutBackfill(ctx, next)
-			return o, storeError(err)
+			return stored(b.store.PutBackfill(ctx, next))
 		})
 	if err != nil {
 		return api.BackfillView{}, err

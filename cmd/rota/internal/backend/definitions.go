@@ -151,7 +151,7 @@ func (d *definitions[T]) remove(ctx context.Context, name string, pre api.Precon
 	}
 	defer unlock()
 	if user := d.user(name); user != "" {
-		return &api.Refusal{Reason: fmt.Sprintf("%s %s is named by %s: remove it there first", d.kind, name, otherJob(ctx, user))}
+		return refusal("%s %s is named by %s: remove it there first", d.kind, name, otherJob(ctx, user))
 	}
 	_, err = store.Edit(ctx,
 		func(ctx context.Context) (present[T], error) {

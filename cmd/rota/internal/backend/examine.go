@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/verify"
@@ -18,9 +17,8 @@ func (b *Backend) Verify(ctx context.Context) (api.VerifyView, error) {
 		return api.VerifyView{}, err
 	}
 	if used, _ := b.cfg.Space.Used(); used > maxVerified {
-		return api.VerifyView{}, &api.Refusal{Reason: fmt.Sprintf(
-			"the store has %d MiB of records, and a replica checks at most %d MiB in its memory: use `rota verify`, a process of its own",
-			used>>20, maxVerified>>20)}
+		return api.VerifyView{}, refusal("the store has %d MiB of records, and a replica checks at most %d MiB in its memory: "+
+			"use `rota verify`, a process of its own", used>>20, maxVerified>>20)
 	}
 	records, rev, err := b.store.Snapshot(ctx)
 	if err != nil {

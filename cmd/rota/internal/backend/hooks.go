@@ -81,9 +81,8 @@ func (b *Backend) jobOfHook(ctx context.Context, name string) (*job.Job, error) 
 		return nil, fmt.Errorf("hook %s: %w", name, job.ErrNotFound)
 	case 1:
 	default:
-		return nil, &api.Refusal{ // the sender may be a stranger, so it learns no names of jobs
-			Reason: fmt.Sprintf("hook %s belongs to %d jobs: `rota status` names them", name, len(jobs)),
-		}
+		// The sender may be a stranger, so it learns no names of jobs.
+		return nil, refusal("hook %s belongs to %d jobs: `rota status` names them", name, len(jobs))
 	}
 	j, err := b.current(ctx, jobs[0])
 	if errors.Is(err, job.ErrUnreadable) {
@@ -105,9 +104,7 @@ func (b *Backend) checkHooks(ctx context.Context, name string, spec *job.Spec) e
 	for _, hook := range slices.Sorted(maps.Keys(spec.Hooks)) {
 		for _, other := range b.mirror.HookJobs(hook) {
 			if other != name {
-				return &api.Invalid{Errors: []api.FieldError{{
-					Field: "hooks." + hook, Message: otherJob(ctx, other) + " has a hook of this name: choose another name",
-				}}}
+				return invalidField("hooks."+hook, "%s has a hook of this name: choose another name", otherJob(ctx, other))
 			}
 		}
 	}

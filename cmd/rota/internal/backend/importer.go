@@ -15,23 +15,21 @@ const maxImported = 2000
 // Import translates schedules of another tool into a job file, as `rota import` does.
 func (b *Backend) Import(ctx context.Context, r api.ImportRequest) (api.ImportView, error) {
 	if _, err := time.LoadLocation(r.Timezone); err != nil || r.Timezone == "Local" {
-		return api.ImportView{}, &api.Invalid{Errors: []api.FieldError{{
-			Field: "timezone", Message: fmt.Sprintf("the time zone %q is unknown: write it as Europe/Berlin", r.Timezone),
-		}}}
+		return api.ImportView{}, invalidField("timezone", "the time zone %q is unknown: write it as Europe/Berlin", r.Timezone)
 	}
 	var res importer.Result
 	err := importer.Translate(importer.Options{
 		Kind: r.Kind, System: &r.System, Timezone: r.Timezone, Stop: func() bool { return ctx.Err() != nil },
 	}, []string{importer.Stdin}, map[string]string{importer.Stdin: r.Text}, &res)
 	if err != nil {
-		return api.ImportView{}, badText(err.Error())
+		return api.ImportView{}, invalidField("text", "%v", err)
 	}
 	if ctx.Err() != nil {
-		return api.ImportView{}, badText("the translation took too long: split the text")
+		return api.ImportView{}, invalidField("text", "the translation took too long: split the text")
 	}
 	if n := len(res.Jobs); n > maxImported {
-		const much = "the text has %d jobs, and %d can be translated at once: split it, or use `rota import`"
-		return api.ImportView{}, badText(fmt.Sprintf(much, n, maxImported))
+		return api.ImportView{}, invalidField("text",
+			"the text has %d jobs, and %d can be translated at once: split it, or use `rota import`", n, maxImported)
 	}
 	file, err := res.JobFile()
 	if err != nil {
@@ -45,7 +43,7 @@ func (b *Backend) Import(ctx context.Context, r api.ImportRequest) (api.ImportVi
 	case v.Jobs > 0:
 		return v, nil
 	case len(v.Notes) == 0:
-		return v, badText("no job was found in the text")
+		return v, invalidField("text", "no job was found in the text")
 	}
 	mistakes := &api.Invalid{}
 	for _, n := range v.Notes {
@@ -56,11 +54,6 @@ func (b *Backend) Import(ctx context.Context, r api.ImportRequest) (api.ImportVi
 		mistakes.Errors = append(mistakes.Errors, api.FieldError{Field: "text", Message: message})
 	}
 	return v, mistakes
-}
-
-// badText returns the answer to a text that has no translation.
-func badText(reason string) error {
-	return &api.Invalid{Errors: []api.FieldError{{Field: "text", Message: reason}}}
 }
 
 // placeOf names the place of a problem in the text; "" for the whole text.

@@ -16,18 +16,13 @@ const monthFirst = 3
 
 // Month returns the slots of a job in a month of its zone, and how their runs ended.
 func (b *Backend) Month(_ context.Context, name string, year int, month time.Month) (api.MonthView, error) {
-	if err := b.up(); err != nil {
-		return api.MonthView{}, err
-	}
 	j, err := b.known(name)
 	if err != nil {
 		return api.MonthView{}, err
 	}
 	when, err := b.slotsOf(j)
 	if err != nil {
-		return api.MonthView{}, &api.Refusal{
-			Reason: fmt.Sprintf("job %s has no slots, since its schedule cannot be read: %v", name, err),
-		}
+		return api.MonthView{}, noSlots(name, err)
 	}
 	zone := time.UTC
 	if when != nil {

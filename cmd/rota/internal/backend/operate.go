@@ -59,7 +59,7 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 		r.Generation, does = current.Generation, current.Spec
 	}
 	if err := does.CheckPayload(s.Payload); err != nil {
-		return api.RunView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: "payload", Message: err.Error()}}}
+		return api.RunView{}, false, invalidField("payload", "%v", err)
 	}
 	if err := fillParams(&r, does, s.Params); err != nil {
 		if there, ok := b.earlier(ctx, &r); ok { // the definition has changed since
@@ -92,8 +92,8 @@ func (b *Backend) submit(ctx context.Context, does *job.Spec, r job.Run, steps [
 	}
 	b.shown(ctx, made.Rev)
 	if !created && len(steps) > 0 && b.stepless(&made, steps) {
-		return api.RunView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: field, Message: fmt.Sprintf(
-			"key %q was used for run %s without the steps behind it: use a new key to run them", made.Key, made.Name())}}}
+		return api.RunView{}, false, invalidField(field,
+			"key %q was used for run %s without the steps behind it: use a new key to run them", made.Key, made.Name())
 	}
 	return api.NewRunView(made), created, nil
 }
@@ -150,7 +150,7 @@ func makeRun(ctx context.Context, s submitter, r job.Run, behind ...job.Run) (ma
 
 // usedKey returns the error for a key of other work.
 func usedKey(key, what string) error {
-	return &api.Invalid{Errors: []api.FieldError{{Message: fmt.Sprintf("key %q was used %s: use a new key for new work", key, what)}}}
+	return invalidField("", "key %q was used %s: use a new key for new work", key, what)
 }
 
 // runID returns the ID of a run that belongs to no slot. The same key gives the same ID. Without a key, the ID is new; such IDs

@@ -62,8 +62,8 @@ func keepParams(r, old *job.Run, spec *job.Spec) error {
 	maps.DeleteFunc(kept, func(name, _ string) bool { _, declared := spec.Params[name]; return !declared })
 	all, _, wrong := spec.FillParams(kept)
 	if len(wrong) > 0 {
-		return &api.Refusal{Reason: fmt.Sprintf("run %s cannot be retried: its %v; the job has changed since, so submit a new run",
-			old.Name(), refusedParams(spec, wrong))}
+		return refusal("run %s cannot be retried: its %v; the job has changed since, so submit a new run",
+			old.Name(), refusedParams(spec, wrong))
 	}
 	r.Params, r.Defaulted = all, nil
 	for name := range all {

@@ -17,10 +17,7 @@ func (b *Backend) PauseJob(ctx context.Context, name string, p *job.Pause) (api.
 		return api.JobView{}, err
 	}
 	j, err := store.Edit(ctx,
-		func(ctx context.Context) (job.Job, error) {
-			j, err := b.store.Job(ctx, name)
-			return j, storeError(err)
-		},
+		func(ctx context.Context) (job.Job, error) { return stored(b.store.Job(ctx, name)) },
 		func(j job.Job) (job.Job, bool, error) {
 			now, err := b.now(ctx)
 			if err != nil {
@@ -29,10 +26,7 @@ func (b *Backend) PauseJob(ctx context.Context, name string, p *job.Pause) (api.
 			next, changed := j.SetPause(p, now)
 			return next, changed, nil
 		},
-		func(ctx context.Context, next job.Job) (job.Job, error) {
-			j, err := b.store.PutJob(ctx, next)
-			return j, storeError(err)
-		})
+		func(ctx context.Context, next job.Job) (job.Job, error) { return stored(b.store.PutJob(ctx, next)) })
 	if err != nil {
 		return api.JobView{}, err
 	}
@@ -66,10 +60,7 @@ func (b *Backend) PauseAll(ctx context.Context, p *job.Pause) (job.Gate, error) 
 			next, changed := current.SetPause(p, now)
 			return next, changed, nil
 		},
-		func(ctx context.Context, next job.Gate) (job.Gate, error) {
-			g, err := b.store.PutGate(ctx, next)
-			return g, storeError(err)
-		})
+		func(ctx context.Context, next job.Gate) (job.Gate, error) { return stored(b.store.PutGate(ctx, next)) })
 	if err != nil {
 		return job.Gate{}, err
 	}

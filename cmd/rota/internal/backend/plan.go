@@ -18,9 +18,6 @@ const explainEvents = 1000
 
 // Next returns the first n slots of a job after from.
 func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (api.NextView, error) {
-	if err := b.up(); err != nil {
-		return api.NextView{}, err
-	}
 	j, err := b.known(name)
 	if err != nil {
 		return api.NextView{}, err
@@ -32,7 +29,7 @@ func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (a
 	}
 	switch {
 	case err != nil:
-		return v, &api.Refusal{Reason: fmt.Sprintf("job %s has no slots, since its schedule cannot be read: %v", name, err)}
+		return v, noSlots(name, err)
 	case when == nil && j.Spec.Step():
 		return v, nil
 	case when == nil:

@@ -136,9 +136,6 @@ func (b *Backend) Jobs(context.Context) ([]api.JobView, error) {
 
 // Job returns one job.
 func (b *Backend) Job(_ context.Context, name string) (api.JobView, error) {
-	if err := b.up(); err != nil {
-		return api.JobView{}, err
-	}
 	j, err := b.known(name)
 	if err != nil {
 		return api.JobView{}, err
@@ -146,8 +143,11 @@ func (b *Backend) Job(_ context.Context, name string) (api.JobView, error) {
 	return b.jobView(j), nil
 }
 
-// known returns a job from the mirror. It returns an error if there is no such job, or if its record is unreadable.
+// known returns a job from the mirror. It returns an error if there is no mirror yet, no such job, or only an unreadable record.
 func (b *Backend) known(name string) (*job.Job, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
 	if j, ok := b.mirror.Job(name); ok {
 		return j, nil
 	}

@@ -15,10 +15,8 @@ func (b *Backend) AcceptRestored(ctx context.Context, by string) (api.RestoredVi
 		if err := b.started(); err != nil { // the process has not compared the store yet: the client tries again
 			return api.RestoredView{}, err
 		}
-		return api.RestoredView{}, &api.Refusal{
-			Reason: "there is nothing to accept: this process has not seen a store that is ahead of the present one; " +
-				"if another process waits, its log says so: accept the store there, by --server with its address",
-		}
+		return api.RestoredView{}, refusal("there is nothing to accept: this process has not seen a store that is ahead of the present " +
+			"one; if another process waits, its log says so: accept the store there, by --server with its address")
 	}
 	seen, err := b.cfg.Admission.Accept(ctx, b.cfg.Now(), by)
 	if err != nil {

@@ -21,12 +21,7 @@ func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error)
 		}
 		accept = func(r *job.Run) bool { return shown[r.Job] && q.Includes(r) }
 	}
-	runs := b.mirror.FirstRuns(q.Job, q.Limit, store.Always, api.CompareRuns, accept)
-	views := make([]api.RunView, 0, len(runs))
-	for _, r := range runs {
-		views = append(views, api.NewRunView(*r))
-	}
-	return views, nil
+	return views(b.mirror.FirstRuns(q.Job, q.Limit, store.Always, api.CompareRuns, accept)), nil
 }
 
 // jobsOf returns the jobs whose runs q may select.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
@@ -30,7 +31,7 @@ func (b *Backend) CreateToken(ctx context.Context, t auth.Token) error {
 	if err := b.store.CreateToken(ctx, t); err != nil {
 		return storeError(err)
 	}
-	b.shownTokens(ctx, func() bool { known, _ := b.tokens.Token(t.ID); return known != nil })
+	b.shownToken(ctx, t.ID, true)
 	return nil
 }
 
@@ -48,7 +49,7 @@ func (b *Backend) RotateToken(ctx context.Context, id string, next auth.Token, o
 	if err := b.store.ReplaceToken(ctx, old, rev, next); err != nil {
 		return auth.Token{}, storeError(err)
 	}
-	b.shownTokens(ctx, func() bool { known, _ := b.tokens.Token(next.ID); return known != nil })
+	b.shownToken(ctx, next.ID, true)
 	return next, nil
 }
 
@@ -61,7 +62,7 @@ func (b *Backend) RevokeToken(ctx context.Context, id string) error {
 	if err := revoke(ctx, b.store, id); err != nil {
 		return err
 	}
-	b.shownTokens(ctx, func() bool { known, _ := b.tokens.Token(id); return known == nil })
+	b.shownToken(ctx, id, false)
 	return nil
 }
 
@@ -92,17 +93,15 @@ func revoke(ctx context.Context, s revoker, id string) error {
 	return err
 }
 
-// shownTokens waits until this process has received a change of a token, so that its client can rely on it. It gives up after
-// shownTimeout.
-func (b *Backend) shownTokens(ctx context.Context, shown func() bool) {
+// shownToken waits until this process knows a token, or until it no longer does, so that its client can rely on it. It gives up
+// after shownTimeout.
+func (b *Backend) shownToken(ctx context.Context, id string, exists bool) {
 	waiting, cancel := context.WithTimeout(ctx, shownTimeout)
 	defer cancel()
-	for tick := time.NewTicker(10 * time.Millisecond); !shown(); {
-		select {
-		case <-waiting.Done():
-			tick.Stop()
+	for waiting.Err() == nil {
+		if known, _ := b.tokens.Token(id); (known != nil) == exists {
 			return
-		case <-tick.C:
 		}
+		loop.Pause(waiting, 10*time.Millisecond)
 	}
 }

@@ -108,8 +108,8 @@ func (b *Backend) stepsOf(r *job.Run) ([]job.Run, error) {
 // resumed returns the records of the steps behind old that did not run because of it. r repeats old.
 func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, error) {
 	if unfit := workflow.Unfit(old); unfit != "" {
-		return nil, &api.Refusal{Reason: fmt.Sprintf(
-			"the workflow cannot be resumed from run %s: %s; `rota graph %s --slot %s` shows all", old.Name(), unfit, old.Job, old.ID)}
+		return nil, refusal("the workflow cannot be resumed from run %s: %s; `rota graph %s --slot %s` shows all",
+			old.Name(), unfit, old.Job, old.ID)
 	}
 	if err := b.caughtUp(ctx); err != nil { // in an older view, a step that has succeeded would seem to be missing
 		return nil, err
@@ -121,9 +121,8 @@ func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, erro
 	}, open, b.generation)
 	for i := range steps {
 		if name := steps[i].Job; steps[i].RetryOf == "" && b.hadStep(old, name) {
-			return nil, &api.Refusal{Reason: fmt.Sprintf(
-				"the history has no room any more for the run of step %[1]s, which may have succeeded: "+
-					"start the steps that are missing, as with `rota run %[1]s --workflow`", name)}
+			return nil, refusal("the history has no room any more for the run of step %[1]s, which may have succeeded: "+
+				"start the steps that are missing, as with `rota run %[1]s --workflow`", name)
 		}
 	}
 	return atMost(r, b.defaultParams(steps))
@@ -149,19 +148,14 @@ func (b *Backend) hasSlot(r *job.Run, step string) bool {
 
 func atMost(r *job.Run, steps []job.Run) ([]job.Run, error) {
 	if len(steps) > store.MaxBehind {
-		return nil, &api.Refusal{
-			Reason: fmt.Sprintf("%d steps follow job %s, and at most %d can be started at once: start a later step, or the job alone",
-				len(steps), r.Job, store.MaxBehind),
-		}
+		return nil, refusal("%d steps follow job %s, and at most %d can be started at once: start a later step, or the job alone",
+			len(steps), r.Job, store.MaxBehind)
 	}
 	return steps, nil
 }
 
 // Workflow returns the workflow of a job. If id is not empty, each job has its run of that slot or id.
 func (b *Backend) Workflow(_ context.Context, name, id string) (api.WorkflowView, error) {
-	if err := b.up(); err != nil {
-		return api.WorkflowView{}, err
-	}
 	if _, err := b.known(name); err != nil {
 		return api.WorkflowView{}, err
 	}

@@ -12,9 +12,6 @@ import (
 
 // WorkflowRuns returns the latest slots and ids of the workflow of a job, with the runs of all its jobs.
 func (b *Backend) WorkflowRuns(_ context.Context, name string, limit int) (api.WorkflowRunsView, error) {
-	if err := b.up(); err != nil {
-		return api.WorkflowRunsView{}, err
-	}
 	if _, err := b.known(name); err != nil {
 		return api.WorkflowRunsView{}, err
 	}

@@ -41,8 +41,8 @@ func servesTLS(ctx context.Context, addr string, own []tls.Certificate) (*x509.C
 	return shown, shown != nil
 }
 
-// Served returns the certificates that the servers at the URLs show. own is as in servesTLS.
-func Served(ctx context.Context, urls []string, own []tls.Certificate) (list []doctor.Served) {
+// served returns the certificates that the servers at the URLs show. own is as in servesTLS.
+func served(ctx context.Context, urls []string, own []tls.Certificate) (list []doctor.Served) {
 	for _, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "https" {
@@ -62,9 +62,9 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), "443")
 }
 
-// Broken returns the files of settings with which a process would not start. A running process goes on with what it read last, so
+// broken returns the files of settings with which a process would not start. A running process goes on with what it read last, so
 // nothing else names them before its next start. It leaves out files that this user may not read.
-func Broken(s *config.Settings) (list []doctor.Broken) {
+func broken(s *config.Settings) (list []doctor.Broken) {
 	e, oidc := s.Etcd, s.Auth.OIDC
 	add := func(path string, err error) {
 		named := slices.ContainsFunc(list, func(b doctor.Broken) bool { return b.Path == path })
@@ -91,15 +91,15 @@ func Broken(s *config.Settings) (list []doctor.Broken) {
 	return list
 }
 
-// Files returns the certificates in the files that settings name.
-func Files(s *config.Settings) (list []doctor.Served) {
+// certificates returns the certificates in the files that settings name.
+func certificates(s *config.Settings) (list []doctor.Served) {
 	e, seen := s.Etcd, map[string]bool{"": true} // several settings may name one file
 	for _, path := range []string{
 		s.HTTP.TLS.Cert, s.HTTP.TLS.ClientCA, e.TLS.Cert, e.TLS.CA, e.Embedded.TLS.Cert, e.Embedded.TLS.CA,
 	} {
 		text, err := os.ReadFile(path)
 		if seen[path] || err != nil {
-			continue // Broken names it
+			continue // broken names it
 		}
 		seen[path] = true
 		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {

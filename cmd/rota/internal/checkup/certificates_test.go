@@ -16,7 +16,7 @@ func TestAFileThatSeveralSettingsNameIsExaminedOnce(t *testing.T) {
 	var s config.Settings
 	s.HTTP.TLS.ClientCA = filepath.Join(dir, "ca.crt")
 	s.Etcd.Embedded.TLS.CA = s.HTTP.TLS.ClientCA
-	if list := Files(&s); len(list) != 1 || list[0].Where != s.HTTP.TLS.ClientCA {
+	if list := certificates(&s); len(list) != 1 || list[0].Where != s.HTTP.TLS.ClientCA {
 		t.Errorf("got %v, want the authority once", list)
 	}
 }
@@ -30,14 +30,14 @@ func TestBrokenFilesAreNamed(t *testing.T) {
 	var s config.Settings
 	s.HTTP.TLS = config.ServerTLS{Cert: in("q1.crt"), Key: in("q1.key"), ClientCA: in("ca.crt")}
 	s.Etcd.Embedded.TLS = config.ClientTLS{Cert: in("q1.crt"), Key: in("q1.key"), CA: in("ca.crt")}
-	if list := Broken(&s); len(list) > 0 {
+	if list := broken(&s); len(list) > 0 {
 		t.Errorf("whole files: got %v", list)
 	}
 	if err := os.WriteFile(in("ca.crt"), []byte("-----BEGIN CERT"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.HTTP.TLS.Key, s.Auth.OIDC.CA = in("q2.key"), in("gone.crt")
-	list := Broken(&s)
+	list := broken(&s)
 	if len(list) != 3 || list[0].Path != in("q1.crt") || list[1].Path != in("ca.crt") || list[2].Path != in("gone.crt") {
 		t.Errorf("a key of another certificate, half an authority and none: got %v", list)
 	}

@@ -8,9 +8,6 @@ import (
 	"sync"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/doctor"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -31,15 +28,9 @@ type Source struct {
 func Gather(ctx context.Context, now time.Time, s Source) doctor.Facts {
 	f := doctor.Facts{Now: now}
 	var members sync.WaitGroup // beside the rest, since a process that hangs costs the whole timeout of each question
-	members.Go(func() {
-		f.Members = Members(ctx, s.Etcd.Endpoints, s.Etcd.Prefix, func(endpoint string) (*clientv3.Client, error) {
-			one := s.Etcd
-			one.Endpoints = []string{endpoint}
-			return etcdconn.Dial(one)
-		})
-	})
+	members.Go(func() { f.Members = askMembers(ctx, s.Etcd) })
 	if s.Settings != nil {
-		members.Go(func() { f.Peers = Peers(ctx, s.Settings.Etcd.Embedded) })
+		members.Go(func() { f.Peers = askPeers(ctx, s.Settings.Etcd.Embedded) })
 	}
 	f.StoreErr = s.Records(ctx, &f)
 	askReplicas(ctx, s, &f)
@@ -48,8 +39,8 @@ func Gather(ctx context.Context, now time.Time, s Source) doctor.Facts {
 		f.Unseen = append(f.Unseen, fmt.Sprintf("%s: those of %d processes that only work", doctor.AreaCertificates, n))
 	}
 	if s.Settings != nil {
-		f.Served, f.Broken = append(f.Served, Files(s.Settings)...), Broken(s.Settings)
-		f.Machine = Machine(s.Settings, f.Replicas, f.Workers)
+		f.Served, f.Broken = append(f.Served, certificates(s.Settings)...), broken(s.Settings)
+		f.Machine = examineMachine(s.Settings, f.Replicas, f.Workers)
 	}
 	return f
 }
@@ -70,7 +61,7 @@ func askReplicas(ctx context.Context, s Source, f *doctor.Facts) {
 		})
 	}
 	all.Wait()
-	f.Served = Served(ctx, urls, s.Own)
+	f.Served = served(ctx, urls, s.Own)
 }
 
 // countOnlyWorkers counts the workers that are no replicas.

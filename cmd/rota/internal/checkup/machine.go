@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Machine examines this machine with the settings of its replica or worker.
-func Machine(s *config.Settings, present []*job.Replica, workers []*job.Worker) *doctor.Machine {
+// examineMachine examines this machine with the settings of its replica or worker.
+func examineMachine(s *config.Settings, present []*job.Replica, workers []*job.Worker) *doctor.Machine {
 	m := &doctor.Machine{
 		DataDir: s.Node.DataDir,
 		Settings: doctor.Settings{

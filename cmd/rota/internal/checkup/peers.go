@@ -8,8 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
-// Peers asks the members that the settings of an embedded etcd list for their clusters. It returns those that answer.
-func Peers(ctx context.Context, e config.Embedded) (list []doctor.Peer) {
+// askPeers asks the members that the settings of an embedded etcd list for their clusters. It returns those that answer.
+func askPeers(ctx context.Context, e config.Embedded) (list []doctor.Peer) {
 	c := embedded.Config{Cluster: e.Cluster, Peer: e.Peer}
 	c.PeerTLS = embedded.TLS{Cert: e.TLS.Cert, Key: e.TLS.Key, CA: e.TLS.CA}
 	clusters, err := c.Clusters(ctx)

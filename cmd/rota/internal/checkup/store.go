@@ -11,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/doctor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
@@ -21,33 +22,33 @@ const (
 	reads         = 5               // how many reads the latency is the median of
 )
 
-// Members asks the etcd members at the endpoints, all at the same time. prefix is that of rota's keys. connect returns a client of
-// one endpoint, which Members closes.
-func Members(
-	ctx context.Context, endpoints []string, prefix string, connect func(string) (*clientv3.Client, error),
-) []doctor.Member {
-	list := make([]doctor.Member, len(endpoints))
+// askMembers asks all etcd members at the same time.
+func askMembers(ctx context.Context, etcd config.Etcd) []doctor.Member {
+	list := make([]doctor.Member, len(etcd.Endpoints))
 	var wg sync.WaitGroup
-	for i, endpoint := range endpoints {
+	for i, endpoint := range etcd.Endpoints {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, memberTimeout)
-			defer cancel()
-			list[i] = member(ctx, endpoint, prefix, connect)
+			one := etcd
+			one.Endpoints = []string{endpoint}
+			list[i] = askMember(ctx, one)
 		})
 	}
 	wg.Wait()
 	return list
 }
 
-func member(ctx context.Context, endpoint, prefix string, connect func(string) (*clientv3.Client, error)) (m doctor.Member) {
-	m.Endpoint = endpoint
-	c, err := connect(endpoint)
+// askMember asks the only member that etcd has.
+func askMember(ctx context.Context, etcd config.Etcd) (m doctor.Member) {
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+	defer cancel()
+	m.Endpoint = etcd.Endpoints[0]
+	c, err := etcdconn.Dial(etcd)
 	if err != nil {
 		m.Err = err
 		return m
 	}
 	defer func() { _ = c.Close() }()
-	st, err := c.Status(ctx, endpoint)
+	st, err := c.Status(ctx, m.Endpoint)
 	if err != nil {
 		m.Err = err
 		return m
@@ -61,7 +62,7 @@ func member(ctx context.Context, endpoint, prefix string, connect func(string) (
 	var took []time.Duration
 	for range reads {
 		began := time.Now()
-		if _, err := c.Get(ctx, prefix+"/", clientv3.WithKeysOnly(), clientv3.WithLimit(1)); err != nil {
+		if _, err := c.Get(ctx, etcd.Prefix+"/", clientv3.WithKeysOnly(), clientv3.WithLimit(1)); err != nil {
 			m.Err = fmt.Errorf("read: %w", err)
 			return m
 		}

@@ -2,7 +2,6 @@ package extract
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -23,10 +22,10 @@ type column struct {
 	path   *jsonpath.JSONPath
 }
 
-// columns prints a table with one row for each element.
+// columns are the columns of a table with one row for each element.
 type columns []column
 
-func parseColumns(spec string) (Printer, error) {
+func parseColumns(spec string) (printFunc, error) {
 	var list columns
 	for part := range strings.SplitSeq(spec, ",") {
 		header, expr, ok := strings.Cut(part, ":")
@@ -39,17 +38,10 @@ func parseColumns(spec string) (Printer, error) {
 		}
 		list = append(list, column{strings.TrimSpace(header), p})
 	}
-	if len(list) == 0 {
-		return nil, errors.New("custom-columns: no column given")
-	}
-	return list, nil
+	return list.print, nil
 }
 
-func (c columns) Print(to io.Writer, doc []byte) error {
-	d, err := read(doc)
-	if err != nil {
-		return err
-	}
+func (c columns) print(to io.Writer, d document) (err error) {
 	rows := make([][]string, 1, len(d.items)+1)
 	for _, col := range c {
 		rows[0] = append(rows[0], col.header)
@@ -64,27 +56,6 @@ func (c columns) Print(to io.Writer, doc []byte) error {
 		rows = append(rows, row)
 	}
 	_, err = to.Write(align(rows))
-	return err
-}
-
-// WithoutHeader returns a Printer that leaves out the header of custom-columns, for rows that follow others. p may have any format.
-func WithoutHeader(p Printer) Printer {
-	if c, ok := p.(columns); ok {
-		return bare(c)
-	}
-	return p
-}
-
-// bare prints the rows of a table, as wide as its header at least.
-type bare columns
-
-func (b bare) Print(to io.Writer, doc []byte) error {
-	var out bytes.Buffer
-	if err := columns(b).Print(&out, doc); err != nil {
-		return err
-	}
-	_, rows, _ := bytes.Cut(out.Bytes(), []byte("\n"))
-	_, err := to.Write(rows)
 	return err
 }
 

@@ -12,80 +12,94 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// Printer prints parts of a JSON document.
-type Printer interface {
-	// Print writes the parts of doc. It returns an error if doc does not have what the expression asks for.
-	Print(to io.Writer, doc []byte) error
+// Printer prints parts of JSON documents.
+type Printer struct {
+	print  printFunc
+	headed bool // the first line is a header
+	bare   bool // the first line is left out
 }
+
+// printFunc prints parts of a document. After an error, nobody sees what it has written.
+type printFunc func(to io.Writer, d document) error
 
 // Forms lists the formats that Parse accepts, as people write them.
 func Forms() []string {
 	return []string{"name", "jsonpath=…", "go-template=…", "custom-columns=…"}
 }
 
+// kinds has the formats with an expression.
+var kinds = map[string]struct {
+	parse   func(expr string) (printFunc, error)
+	example string
+}{
+	"jsonpath":       {parsePath, "jsonpath='{.items[*].name}'"},
+	"go-template":    {parseTemplate, "go-template='{{range .items}}{{.name}}{{\"\\n\"}}{{end}}'"},
+	"custom-columns": {parseColumns, "custom-columns=NAME:.name,STATE:.state"},
+}
+
 // Parse returns the Printer for a format such as jsonpath={.items[*].name}. It returns nil without an error for a format that is
 // not one of Forms.
-func Parse(format string) (Printer, error) {
+func Parse(format string) (*Printer, error) {
 	if format == "name" {
-		return names{}, nil
+		return &Printer{print: names}, nil
 	}
-	kind, expr, given := strings.Cut(format, "=")
-	switch kind {
-	case "jsonpath", "go-template", "custom-columns":
-	default:
+	name, expr, _ := strings.Cut(format, "=")
+	kind, known := kinds[name]
+	if !known {
 		return nil, nil
 	}
-	if !given || strings.TrimSpace(expr) == "" {
-		return nil, fmt.Errorf("%s needs an expression: %s", kind, examples[kind])
+	if strings.TrimSpace(expr) == "" {
+		return nil, fmt.Errorf("%s needs an expression: %s", name, kind.example)
 	}
-	var p Printer
-	var err error
-	switch kind {
-	case "jsonpath":
-		p, err = parsePath(expr)
-	case "go-template":
-		p, err = parseTemplate(expr)
-	default:
-		p, err = parseColumns(expr)
-	}
+	p, err := kind.parse(expr)
 	if err != nil {
-		return nil, fmt.Errorf("%w; for example %s", err, examples[kind])
+		return nil, fmt.Errorf("%w; for example %s", err, kind.example)
 	}
-	return p, nil
+	return &Printer{print: p, headed: name == "custom-columns"}, nil
 }
 
-var examples = map[string]string{
-	"jsonpath":       "jsonpath='{.items[*].name}'",
-	"go-template":    "go-template='{{range .items}}{{.name}}{{\"\\n\"}}{{end}}'",
-	"custom-columns": "custom-columns=NAME:.name,STATE:.state",
-}
+// WithoutHeader returns a Printer that leaves out the header of custom-columns, for rows that follow others. They are at least as
+// wide as the header. p may have any format.
+func WithoutHeader(p *Printer) *Printer { return &Printer{p.print, p.headed, p.headed} }
 
-// names prints the name of each element, one per line.
-type names struct{}
-
-func (names) Print(to io.Writer, doc []byte) error {
+// Print writes the parts of doc. If doc does not have what the expression asks for, it writes nothing and returns an error.
+func (p *Printer) Print(to io.Writer, doc []byte) error {
 	d, err := read(doc)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
+	if err := p.print(&out, d); err != nil {
+		return err
+	}
+	text := out.Bytes()
+	if p.bare {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	_, err = to.Write(text)
+	return err
+}
+
+// names prints the name of each element, one per line.
+func names(to io.Writer, d document) error {
 	for _, item := range d.items {
 		name := nameOf(item)
 		if name == "" {
 			return errors.New("nothing here has a name: leave -o name out")
 		}
-		fmt.Fprintln(&out, name)
+		fmt.Fprintln(to, name)
 	}
-	_, err = to.Write(out.Bytes())
-	return err
+	return nil
 }
 
-// path prints the values that a JSONPath expression finds, as kubectl does: without a line end of its own.
-type path struct{ *jsonpath.JSONPath }
-
-func parsePath(expr string) (Printer, error) {
+// parsePath returns a function that prints the values that a JSONPath expression finds, as kubectl does: without a line end of its
+// own.
+func parsePath(expr string) (printFunc, error) {
 	p, err := compile(expr)
-	return path{p}, err
+	if err != nil {
+		return nil, err
+	}
+	return executing("jsonpath", p.Execute), nil
 }
 
 func compile(expr string) (*jsonpath.JSONPath, error) {
@@ -108,41 +122,22 @@ func relaxed(expr string) string {
 	return "{" + expr + "}"
 }
 
-func (p path) Print(to io.Writer, doc []byte) error {
-	d, err := read(doc)
-	if err != nil {
-		return err
-	}
-	return execute(to, "jsonpath", d, p.Execute)
-}
-
-// goTemplate executes a template of the Go language.
-type goTemplate struct{ *template.Template }
-
-func parseTemplate(text string) (Printer, error) {
+// parseTemplate returns a function that executes a template of the Go language.
+func parseTemplate(text string) (printFunc, error) {
 	t, err := template.New("output").Funcs(template.FuncMap{"json": asJSON}).Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("go-template: %w", err)
 	}
-	return goTemplate{t}, nil
+	return executing("go-template", t.Execute), nil
 }
 
-func (t goTemplate) Print(to io.Writer, doc []byte) error {
-	d, err := read(doc)
-	if err != nil {
-		return err
+func executing(kind string, do func(io.Writer, any) error) printFunc {
+	return func(to io.Writer, d document) error {
+		if err := do(to, d.root); err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		return nil
 	}
-	return execute(to, "go-template", d, t.Execute)
-}
-
-// execute writes the output of an expression only if all of it succeeds.
-func execute(to io.Writer, kind string, d document, do func(io.Writer, any) error) error {
-	var out bytes.Buffer
-	if err := do(&out, d.root); err != nil {
-		return fmt.Errorf("%s: %w", kind, err)
-	}
-	_, err := to.Write(out.Bytes())
-	return err
 }
 
 func asJSON(v any) (string, error) {

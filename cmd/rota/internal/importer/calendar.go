@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -142,10 +143,7 @@ func field(text string, high int) (string, error) {
 		if m == nil {
 			return "", fmt.Errorf("%q has no counterpart in cron", part)
 		}
-		from, to, step := strings.TrimLeft(m[1], "0"), strings.TrimLeft(m[2], "0"), m[3]
-		if from == "" {
-			from = "0"
-		}
+		from, to, step := cmp.Or(strings.TrimLeft(m[1], "0"), "0"), strings.TrimLeft(m[2], "0"), m[3]
 		switch {
 		case from == "*" && step != "":
 			from += "/" + step

@@ -133,10 +133,7 @@ func (t *translation) labels(f *fields, s *job.Spec) {
 			t.lost(f.lineOf(key), "%s: %v", f.name(key), err)
 			continue
 		}
-		if s.Labels == nil {
-			s.Labels = map[string]string{}
-		}
-		s.Labels[key] = value
+		put(&s.Labels, key, value)
 	}
 }
 
@@ -183,9 +180,8 @@ func (t *translation) pod(f *fields, s *job.Spec) {
 		t.container(c, s)
 	}
 	if selector := f.below("nodeSelector"); len(selector.keys) > 0 {
-		s.Workers = map[string]string{}
 		for _, key := range selector.keys {
-			s.Workers[key] = selector.text(key)
+			put(&s.Workers, key, selector.text(key))
 		}
 		t.note(selector.line, "nodeSelector: give the workers the same labels")
 	}
@@ -253,25 +249,21 @@ func (t *translation) container(f *fields, s *job.Spec) {
 }
 
 func (t *translation) variables(f *fields, s *job.Spec) {
-	env := map[string]string{}
 	for _, v := range f.each("env") {
 		name := v.text("name")
 		if v.has("valueFrom") {
 			source := v.below("valueFrom")
 			t.lost(v.line, "variable %s comes from %s: write ${file:…} or ${env:…}", name, strings.Join(source.keys, ", "))
-			env[name] = "${file:/run/secrets/" + jobName(name) + "}"
+			put(&s.Env, name, "${file:/run/secrets/"+jobName(name)+"}")
 		} else {
 			value := v.text("value")
 			if strings.Contains(withoutEscapes(value), "$(") {
 				t.lost(v.line, "variable %s: Kubernetes fills in $(NAME) in %q; write the value", name, value)
 			}
-			env[name] = unescaped(value)
-			t.variable(v.line, name, env[name])
+			put(&s.Env, name, unescaped(value))
+			t.variable(v.line, name, s.Env[name])
 		}
 		v.rest()
-	}
-	if len(env) > 0 {
-		s.Env = maps.Clone(env)
 	}
 }
 

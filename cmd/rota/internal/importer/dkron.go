@@ -102,10 +102,7 @@ func (t *translation) dkronShell(config *fields, s *job.Spec) {
 	s.Dir = config.text("cwd")
 	for pair := range strings.SplitSeq(config.text("env"), ",") {
 		if name, value, ok := strings.Cut(pair, "="); ok {
-			if s.Env == nil {
-				s.Env = map[string]string{}
-			}
-			s.Env[strings.TrimSpace(name)] = value
+			put(&s.Env, strings.TrimSpace(name), value)
 			t.variable(config.lineOf("env"), strings.TrimSpace(name), value)
 		}
 	}
@@ -150,11 +147,8 @@ func (t *translation) dkronHTTP(config *fields, s *job.Spec) {
 			t.lost(config.lineOf("headers"), "header %q has no colon", header)
 			continue
 		}
-		if s.HTTP.Headers == nil {
-			s.HTTP.Headers = map[string]string{}
-		}
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		s.HTTP.Headers[name] = value
+		put(&s.HTTP.Headers, name, value)
 		t.sent(config.lineOf("headers"), "header "+name, value)
 	}
 	if config.text("expectCode") == "" {
@@ -221,10 +215,7 @@ func (t *translation) dkronTags(f *fields, s *job.Spec) {
 		} else if counted {
 			t.lost(tags.lineOf(key), "tag %s: %q is no number of nodes", key, count)
 		}
-		if s.Workers == nil {
-			s.Workers = map[string]string{}
-		}
-		s.Workers[key] = value
+		put(&s.Workers, key, value)
 	}
 	switch {
 	case nodes == 1:
@@ -234,9 +225,6 @@ func (t *translation) dkronTags(f *fields, s *job.Spec) {
 		t.lost(f.lineOf("tags"), "tags: dkron runs the job on every matching node, rota runs a step on one")
 	default:
 		t.note(f.lineOf("tags"), "tags: the job runs on every matching worker, as in dkron")
-		if s.Workers == nil {
-			s.Workers = map[string]string{}
-		}
-		s.Workers[job.EveryWorker] = "true"
+		put(&s.Workers, job.EveryWorker, "true")
 	}
 }

@@ -115,10 +115,7 @@ func (s *systemd) environment(service *translation, spec *job.Spec) {
 		}
 		for _, word := range words {
 			if name, value, ok := strings.Cut(word, "="); ok {
-				if spec.Env == nil {
-					spec.Env = map[string]string{}
-				}
-				spec.Env[name] = strings.ReplaceAll(value, "%%", "%")
+				put(&spec.Env, name, strings.ReplaceAll(value, "%%", "%"))
 				service.variable(e.line, name, spec.Env[name])
 			}
 		}

@@ -39,12 +39,9 @@ func TestFormsOfOtherTools(t *testing.T) {
 		if err := importer.Translate(importer.Options{Kind: c.kind}, []string{"f"}, map[string]string{"f": c.text}, &res); err != nil {
 			t.Fatal(err)
 		}
-		text, err := res.JobFile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := jobFile(t, &res)
 		problems := fmt.Sprint(res.Problems)
-		if !strings.Contains(string(text), c.job) || !strings.Contains(problems, c.problem) || res.Complete() != c.complete {
+		if !strings.Contains(text, c.job) || !strings.Contains(problems, c.problem) || res.Complete() != c.complete {
 			t.Errorf("%s: got %s\nand %s", name, text, problems)
 		}
 	}

@@ -100,10 +100,15 @@ func (t *translation) add(line int, name string, spec job.Spec) {
 		return
 	}
 	literal(&spec)
-	if t.res.Jobs == nil {
-		t.res.Jobs = map[string]job.Spec{}
+	put(&t.res.Jobs, name, spec)
+}
+
+// put sets a value in a map, which may be nil.
+func put[V any](to *map[string]V, key string, value V) {
+	if *to == nil {
+		*to = map[string]V{}
 	}
-	t.res.Jobs[name] = spec
+	(*to)[key] = value
 }
 
 // onClockChanges returns a job with dst as another tool treats clock changes, if that makes a difference to its slots.
@@ -133,10 +138,7 @@ func (t *translation) uniqueName(name string) string {
 			return unique
 		}
 		n++
-		if t.res.suffixes == nil {
-			t.res.suffixes = map[string]int{}
-		}
-		t.res.suffixes[name] = n
+		put(&t.res.suffixes, name, n)
 		suffix := fmt.Sprintf("-%d", n)
 		unique = strings.TrimRight(name[:min(len(name), job.MaxNameLength-len(suffix))], "-") + suffix
 	}

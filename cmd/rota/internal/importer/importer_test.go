@@ -15,19 +15,26 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
+// jobFile returns the job file of a result.
+func jobFile(t testing.TB, res *importer.Result) string {
+	t.Helper()
+	text, err := res.JobFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // golden compares a result with a file. The result has the form of a job file and the reports that a user gets. golden also reads
 // the job file back.
 func golden(t *testing.T, path string, res *importer.Result) {
 	t.Helper()
 	var b strings.Builder
-	text, err := res.JobFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := config.ParseJobs("imported.yaml", text); len(text) > 0 && err != nil {
+	text := jobFile(t, res)
+	if _, err := config.ParseJobs("imported.yaml", []byte(text)); len(text) > 0 && err != nil {
 		t.Errorf("the job file has errors:\n%v\n%s", err, text)
 	}
-	b.Write(text)
+	b.WriteString(text)
 	for _, p := range res.Problems {
 		b.WriteString("# " + p.String() + "\n")
 	}

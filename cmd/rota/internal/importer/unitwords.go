@@ -3,7 +3,6 @@ package importer
 import (
 	"regexp"
 	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -19,45 +18,13 @@ var (
 
 // splitUnitWords splits a value of a unit file into words as systemd does. In contrast to a shell, escape sequences also count
 // between single quotes, and unknown ones stay. It expands no variables and no specifiers.
-func splitUnitWords(text string) (words []string, err error) {
-	var word strings.Builder
-	began, quote := false, byte(0)
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		plain, length := unescape(text[i:])
-		switch {
-		case length > 0:
-			word.WriteString(plain)
-			i += length - 1
-			began = true
-		case quote == 0 && !began && literalSemicolon.MatchString(text[i:]):
-			i++
-			word.WriteByte(';')
-			began = true
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteByte(c)
-		case c == '\'' || c == '"':
-			quote, began = c, true
-		case c == ' ' || c == '\t' || c == '\n':
-			if began {
-				words = append(words, word.String())
-				word.Reset()
-				began = false
-			}
-		default:
-			word.WriteByte(c)
-			began = true
+func splitUnitWords(text string) ([]string, error) {
+	return split(text, func(rest string, quote byte, began bool) (string, int) {
+		if quote == 0 && !began && literalSemicolon.MatchString(rest) {
+			return ";", 2
 		}
-	}
-	if quote != 0 {
-		return nil, errQuotes
-	}
-	if began {
-		words = append(words, word.String())
-	}
-	return words, nil
+		return unescape(rest)
+	})
 }
 
 // unescape returns the character that the escape sequence at the start of a text stands for, and the length of the sequence. The

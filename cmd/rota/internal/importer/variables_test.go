@@ -18,12 +18,9 @@ func TestVariablesOfUnits(t *testing.T) {
 		"a.service": "[Service]\nExecStart=/bin/echo $A ${B} x;y *.log \"c d\" $$HOME a$A '${B}\"'\n" +
 			"Environment=A=1 \"B=a b\"\n",
 	}, "UTC", &res)
-	text, err := res.JobFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := jobFile(t, &res)
 	want := `/bin/echo $A "${B}" 'x;y' '*.log' 'c d' "\$HOME" "a\$A" "${B}\""`
-	if !strings.Contains(string(text), want) || !res.Complete() {
+	if !strings.Contains(text, want) || !res.Complete() {
 		t.Errorf("got %s\nwant %s", text, want)
 	}
 }
@@ -46,11 +43,8 @@ func TestPrefixesOfCommands(t *testing.T) {
 		importer.Systemd(map[string]string{
 			"a.timer": "[Timer]\nOnCalendar=daily\n", "a.service": "[Service]\nExecStart=" + command + "\n",
 		}, "UTC", &res)
-		text, err := res.JobFile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(text), want.line) || res.Complete() != (want.lost == "") ||
+		text := jobFile(t, &res)
+		if !strings.Contains(text, want.line) || res.Complete() != (want.lost == "") ||
 			!strings.Contains(fmt.Sprint(res.Problems), want.lost) {
 			t.Errorf("ExecStart=%s: got %s\nand %v\nwant %s and %q", command, text, res.Problems, want.line, want.lost)
 		}
@@ -65,14 +59,11 @@ func TestInstancesOfTemplates(t *testing.T) {
 		"backup@db.timer": timer, "wants/backup@my-shop.timer": timer, "backup@.service": service,
 		"other.timer": timer + "Unit=backup@x.service\n",
 	}, "UTC", &res)
-	text, err := res.JobFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := jobFile(t, &res)
 	for _, want := range []string{
 		"command: [/bin/dump, db, 100%]", "dir: /srv/backup/db", "command: [/bin/dump, my-shop, 100%]", "command: [/bin/dump, x, 100%]",
 	} {
-		if !strings.Contains(string(text), want) || !res.Complete() {
+		if !strings.Contains(text, want) || !res.Complete() {
 			t.Errorf("got %s\n%v\nwant %s", text, res.Problems, want)
 		}
 	}
@@ -104,11 +95,8 @@ func TestWordsOfUnits(t *testing.T) {
 		importer.Systemd(map[string]string{
 			"a.timer": "[Timer]\nOnCalendar=daily\n", "a.service": "[Service]\nExecStart=" + command + "\n",
 		}, "UTC", &res)
-		text, err := res.JobFile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(text) + fmt.Sprint(res.Problems); !strings.Contains(strings.ReplaceAll(got, `\`+"\n", ""), want) {
+		text := jobFile(t, &res)
+		if got := text + fmt.Sprint(res.Problems); !strings.Contains(strings.ReplaceAll(got, `\`+"\n", ""), want) {
 			t.Errorf("ExecStart=%s: got %s\nwant %s", command, got, want)
 		}
 	}
@@ -120,9 +108,9 @@ func TestCommandsEndAlone(t *testing.T) {
 	importer.Systemd(map[string]string{
 		"a.timer": "[Timer]\nOnCalendar=daily\n", "a.service": "[Service]\nExecStart=/bin/sh -c 'exit 0'\nExecStart=/bin/b\n",
 	}, "UTC", &res)
-	text, err := res.JobFile()
-	if want := "shell: /bin/sh -c 'exit 0' && /bin/b"; err != nil || !strings.Contains(string(text), want) {
-		t.Errorf("got %s, %v\nwant %s", text, err, want)
+	text := jobFile(t, &res)
+	if want := "shell: /bin/sh -c 'exit 0' && /bin/b"; !strings.Contains(text, want) {
+		t.Errorf("got %s\nwant %s", text, want)
 	}
 }
 

@@ -9,21 +9,32 @@ import (
 var errQuotes = errors.New("a quote does not end")
 
 // splitWords splits a command into words as a shell does. It expands nothing.
-func splitWords(text string) (words []string, err error) {
+func splitWords(text string) ([]string, error) {
+	return split(text, func(rest string, quote byte, _ bool) (string, int) {
+		if rest[0] != '\\' || quote == '\'' {
+			return "", 0
+		}
+		return rest[1:min(2, len(rest))], 2
+	})
+}
+
+// split splits a text into words, which may be in quotes. escape returns what the escape sequence at the start of rest stands for,
+// and the length of the sequence; 0 if there is none. quote is the open quote, or 0; began says that rest continues a word.
+func split(text string, escape func(rest string, quote byte, began bool) (plain string, length int)) (words []string, err error) {
 	var word strings.Builder
-	began, quote := false, rune(0)
-	escaped := false
-	for _, c := range text {
+	began, quote, i := false, byte(0), 0
+	for i < len(text) {
+		c := text[i]
+		plain, length := escape(text[i:], quote, began)
+		i += max(1, length)
 		switch {
-		case escaped:
-			word.WriteRune(c)
-			escaped = false
-		case c == '\\' && quote != '\'':
-			escaped, began = true, true
+		case length > 0:
+			word.WriteString(plain)
+			began = true
 		case quote != 0 && c == quote:
 			quote = 0
 		case quote != 0:
-			word.WriteRune(c)
+			word.WriteByte(c)
 		case c == '\'' || c == '"':
 			quote, began = c, true
 		case c == ' ' || c == '\t' || c == '\n':
@@ -33,11 +44,11 @@ func splitWords(text string) (words []string, err error) {
 				began = false
 			}
 		default:
-			word.WriteRune(c)
+			word.WriteByte(c)
 			began = true
 		}
 	}
-	if quote != 0 || escaped {
+	if quote != 0 || i > len(text) { // the end is within an escape sequence
 		return nil, errQuotes
 	}
 	if began {

@@ -19,10 +19,6 @@ func (breakers) Describe(ch chan<- *prometheus.Desc) { ch <- breakerOpen }
 // Collect sends all rows.
 func (b breakers) Collect(ch chan<- prometheus.Metric) {
 	for name, open := range b.status().Breakers {
-		value := 0.0
-		if open {
-			value = 1
-		}
-		ch <- prometheus.MustNewConstMetric(breakerOpen, prometheus.GaugeValue, value, name)
+		ch <- prometheus.MustNewConstMetric(breakerOpen, prometheus.GaugeValue, oneIf(open), name)
 	}
 }

@@ -59,24 +59,16 @@ func gauges(from Sources) []prometheus.Collector {
 		gauge("rota_term", "The term that this replica leads, 0 if it does not: a store revision.",
 			func() float64 { return float64(from.Status().Term) }),
 		gauge("rota_dispatch_behind_seconds", "How long the oldest thing that the leader has to decide has been waiting.",
-			func() float64 {
-				return from.Status().Behind(from.Now()).Seconds()
-			}),
+			func() float64 { return from.Status().Behind(from.Now()).Seconds() }),
 		gauge("rota_worker_capacity", "Attempts that all workers together may execute at a time; 0 if this process does not lead.",
-			func() float64 {
-				return float64(from.Status().Load.Capacity)
-			}),
-		gauge("rota_runs_held", "Runs that are with workers and whose time has come; 0 if this process does not lead.", func() float64 {
-			return float64(from.Status().Load.Held)
-		}),
+			func() float64 { return float64(from.Status().Load.Capacity) }),
+		gauge("rota_runs_held", "Runs that are with workers and whose time has come; 0 if this process does not lead.",
+			func() float64 { return float64(from.Status().Load.Held) }),
 		runs{from.Runs, from.Now},
-		gauge("rota_runs_unmatched", "Due runs that no present worker accepts; 0 if this process does not lead.", func() float64 {
-			return float64(from.Status().Load.Unmatched)
-		}),
+		gauge("rota_runs_unmatched", "Due runs that no present worker accepts; 0 if this process does not lead.",
+			func() float64 { return float64(from.Status().Load.Unmatched) }),
 		gauge("rota_runs_waiting", "Due runs that wait for room at a worker that accepts them; 0 if this process does not lead.",
-			func() float64 {
-				return float64(from.Status().Load.Waiting)
-			}),
+			func() float64 { return float64(from.Status().Load.Waiting) }),
 		breakers{from.Status},
 		tokens{from.Tokens, from.Now},
 		flag("rota_auth_file_wrong", "1 while auth.file has mistakes, so that an earlier version of it is in force.", from.AuthFile),

@@ -56,7 +56,9 @@ func (l *Log) Run(ctx context.Context) error {
 			}
 		}
 		if !l.Read() {
-			l.load(ctx)
+			if l.load(ctx) != nil {
+				loop.Pause(ctx, every)
+			}
 			continue
 		}
 		select {
@@ -67,22 +69,19 @@ func (l *Log) Run(ctx context.Context) error {
 	return nil
 }
 
-// load reads the events that were written before Run began. After an error it pauses, and Run calls it again.
-func (l *Log) load(ctx context.Context) {
+// load reads the events that were written before Run began.
+func (l *Log) load(ctx context.Context) error {
 	events, err := l.store.Events(ctx, job.ClusterEvents, timeline.MaxEvents)
 	if err != nil {
-		loop.Pause(ctx, every)
-		return
+		return err
 	}
 	recent, err := l.store.RecentEvents(ctx, maxJobEvents)
 	if err != nil {
-		loop.Pause(ctx, every)
-		return
+		return err
 	}
 	changes, err := l.store.Audits(ctx, "", maxJobEvents) // most may be those of runs
 	if err != nil {
-		loop.Pause(ctx, every)
-		return
+		return err
 	}
 	for i := range changes {
 		l.change(&changes[i])
@@ -96,6 +95,7 @@ func (l *Log) load(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.read = true
+	return nil
 }
 
 // see takes over the record of a replica. The last one before an end in good order exists for milliseconds, so it is easily missed.
