@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -35,15 +34,15 @@ var actions = map[string]action{
 	"command":         {"submit-command", onCluster, prepareCommand, performCommand},
 	"pause-all":       {"pause-all", onCluster, preparePauseAll, performAll("/v1/pause", "paused")},
 	"resume-all":      {"resume-all", onCluster, prepareResumeAll, performAll("/v1/resume", "resumed")},
-	"pause-jobs":      {"pause-job", onSeveral, preparePauseJobs, performJobs("paused-jobs", pauseOne)},
-	"resume-jobs":     {"resume-job", onSeveral, prepareResumeJobs, performJobs("resumed-jobs", resumeOne)},
-	"run-jobs":        {"submit-run", onSeveral, prepareRunJobs, performJobs("ran-jobs", runOne)},
+	"pause-jobs":      {"pause-job", onSeveral, preparePauseJobs, severalJobs.perform("paused-jobs", pauseOne)},
+	"resume-jobs":     {"resume-job", onSeveral, prepareResumeJobs, severalJobs.perform("resumed-jobs", resumeOne)},
+	"run-jobs":        {"submit-run", onSeveral, prepareRunJobs, severalJobs.perform("ran-jobs", runOne)},
 	"limit":           {"put-limit", onCluster, prepareLimit, performLimit},
 	"delete-limit":    {"delete-limit", onCluster, prepareDeleteLimit, performDeleteLimit},
 	"backfill":        {"start-backfill", onJob, prepareBackfill, performBackfill},
 	"stop-backfill":   {"stop-backfill", onJob, prepareStopBackfill, performStopBackfill},
-	"cancel-runs":     {"cancel-run", onSeveral, prepareCancelRuns, performRuns("canceled-runs", cancelOne)},
-	"retry-runs":      {"retry-run", onSeveral, prepareRetryRuns, performRuns("retried-runs", retryOne)},
+	"cancel-runs":     {"cancel-run", onSeveral, prepareCancelRuns, severalRuns.perform("canceled-runs", cancelOne)},
+	"retry-runs":      {"retry-run", onSeveral, prepareRetryRuns, severalRuns.perform("retried-runs", retryOne)},
 	"accept-restored": {"accept-restored-store", onCluster, prepareRestored, performRestored},
 	"apply":           {"put-job", onCluster, prepareApply, performApply},
 	"import":          {"import-schedules", onCluster, prepareImport, performImport},
@@ -89,7 +88,7 @@ var reasonField = field{
 
 // currentJob reads the job of a form.
 func currentJob(s *site, r *http.Request, f *form) (api.JobView, error) {
-	return get[api.JobView](s, r, "/v1/jobs/"+url.PathEscape(f.Job))
+	return get[api.JobView](s, r, jobPath(f.Job))
 }
 
 func prepareRun(s *site, r *http.Request, f *form) error {
@@ -193,8 +192,7 @@ func prepareDelete(s *site, r *http.Request, f *form) error {
 	}
 	f.Title, f.Verb, f.Danger = "Delete "+f.Job, "Delete", true
 	if v.Origin.Kind == job.OriginFile {
-		f.Blocked, f.Error = true, "The job is defined in "+v.Origin.Source+". Remove it there, and apply the file again."
-		return nil
+		return f.block("The job is defined in " + v.Origin.Source + ". Remove it there, and apply the file again.")
 	}
 	f.Facts = append(f.Facts, "The definition is removed, and no further slot runs.")
 	if n := v.ActiveRuns; n > 0 {
@@ -252,8 +250,7 @@ func prepareRetry(s *site, r *http.Request, f *form) error {
 	}
 	f.Title, f.Verb = "Retry "+v.Ref, "Retry"
 	if !v.State.Terminal() {
-		f.Blocked, f.Error = true, "The run has not ended. Only an ended run can be retried."
-		return nil
+		return f.block("The run has not ended. Only an ended run can be retried.")
 	}
 	f.Facts = []string{
 		"This creates a new run with the present definition of the job, and the payload and the parameters of the old run. " +

@@ -171,7 +171,7 @@ func (s *site) jobChanges(r *http.Request, file *File) (list []change, err error
 	for _, name := range slices.Sorted(maps.Keys(file.Jobs)) {
 		spec := file.Jobs[name]
 		c := change{
-			title: "job " + name, method: http.MethodPut, path: "/v1/jobs/" + url.PathEscape(name), body: spec,
+			title: "job " + name, method: http.MethodPut, path: jobPath(name), body: spec,
 			depth: depth(name, file.Jobs),
 		}
 		old, err := get[api.JobView](s, r, c.path)
@@ -210,7 +210,7 @@ func (s *site) removals(r *http.Request, f *form, file *File, limits []api.Limit
 			continue
 		}
 		c := change{
-			title: "job " + v.Name, method: http.MethodDelete, path: "/v1/jobs/" + url.PathEscape(v.Name), revision: v.Revision,
+			title: "job " + v.Name, method: http.MethodDelete, path: jobPath(v.Name), revision: v.Revision,
 			depth: depth(v.Name, present), item: formItem{Name: "job " + v.Name, Note: "removed"},
 		}
 		if n := v.ActiveRuns; n > 0 {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,8 +125,7 @@ func prepareStopBackfill(s *site, r *http.Request, f *form) error {
 	}
 	f.Title, f.Verb, f.Danger = "Stop the backfill of "+f.Job, "Stop the backfill", true
 	if v.State != job.BackfillRunning {
-		f.Blocked, f.Error = true, "The backfill has ended."
-		return nil
+		return f.block("The backfill has ended.")
 	}
 	f.Facts = []string{
 		fmt.Sprintf("%s of %s decided. The others do not run.", digits(v.Started+v.Passed), verb(v.Total, "slot is", "slots are")),
@@ -142,7 +140,7 @@ func performStopBackfill(s *site, r *http.Request, f *form) (string, error) {
 
 // backfill returns the latest backfill of a job; nil if there is none.
 func (s *site) backfill(r *http.Request, name string) (*api.BackfillView, error) {
-	v, err := get[api.BackfillView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/backfill")
+	v, err := get[api.BackfillView](s, r, jobPath(name)+"/backfill")
 	if problem := (*api.Problem)(nil); errors.As(err, &problem) {
 		return nil, nil //nolint:nilnil // most jobs have none
 	}

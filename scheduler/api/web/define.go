@@ -25,8 +25,7 @@ func prepareEdit(s *site, r *http.Request, f *form) error {
 		return err
 	}
 	if v.Origin.Kind == job.OriginFile {
-		f.Blocked, f.Error = true, "The job is defined in "+v.Origin.Source+". Change it there, and apply the file again."
-		return nil
+		return f.block("The job is defined in " + v.Origin.Source + ". Change it there, and apply the file again.")
 	}
 	text, err := s.cfg.Definition(f.Job, v.Spec)
 	if err != nil {

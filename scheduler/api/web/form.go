@@ -31,9 +31,9 @@ type form struct {
 	Notes   []string // about a text that the client has imported
 	Report  *report  // what an examination has found; nil: none
 
-	Jobs  []string   // the jobs that the action changes, if it concerns several
-	Runs  []string   // the runs that the action changes, if it concerns several
-	Items []formItem // what the action does to each of the selected jobs
+	Noun     string     // what the action changes, if it concerns several records: job or run; empty otherwise
+	Selected []string   // the names of those records that it changes
+	Items    []formItem // what the action does to each of the selected records
 }
 
 // subject is what an action concerns.
@@ -104,6 +104,12 @@ func keyFor(r *http.Request, f *form, ref string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// block says why the action is impossible.
+func (f *form) block(why string) error {
+	f.Blocked, f.Error = true, why
+	return nil
+}
+
 // blame notes a mistake beside its field. A text has all mistakes that belong to no field. It returns false if there is no place.
 func (f *form) blame(mistake api.FieldError) bool {
 	if most, ok := strings.CutPrefix(mistake.Message, "expected length <= "); ok {
@@ -139,7 +145,7 @@ func (f *form) path() string {
 	if f.Run != "" {
 		return "/v1/runs/" + url.PathEscape(f.Job) + "/" + url.PathEscape(f.Run)
 	}
-	return "/v1/jobs/" + url.PathEscape(f.Job)
+	return jobPath(f.Job)
 }
 
 // ask shows the form of an action.
@@ -155,7 +161,8 @@ func (s *site) ask(r *http.Request) (*page, error) {
 func (s *site) prepare(r *http.Request) (*form, error) {
 	a, ok := actions[r.PathValue("action")]
 	if !ok {
-		return s.nothing(r)
+		_, err := s.notFound(r)
+		return nil, err
 	}
 	_ = r.ParseForm() // a form that cannot be read has no values
 	f := &form{Action: r.PathValue("action"), Job: r.FormValue("job"), Run: r.FormValue("run"), Back: "/"}
@@ -182,11 +189,6 @@ func (s *site) prepare(r *http.Request) (*form, error) {
 		}
 	}
 	return f, nil
-}
-
-func (s *site) nothing(r *http.Request) (*form, error) {
-	_, err := s.notFound(r)
-	return nil, err
 }
 
 // perform does what a form asks for. After a refusal, it shows the form again with everything that was typed.

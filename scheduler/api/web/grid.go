@@ -84,16 +84,14 @@ func prepareResumeWorkflow(s *site, r *http.Request, f *form) error {
 		return err
 	}
 	f.Title, f.Verb = "Resume the workflow from "+v.Ref, "Resume"
-	flow, err := get[api.WorkflowView](s, r, "/v1/jobs/"+url.PathEscape(f.Job)+"/workflow?slot="+url.QueryEscape(f.Run))
+	flow, err := get[api.WorkflowView](s, r, jobPath(f.Job)+"/workflow?slot="+url.QueryEscape(f.Run))
 	switch {
 	case err != nil:
 		return err
 	case !v.State.Terminal():
-		f.Blocked, f.Error = true, "The run has not ended. A workflow is resumed from a run that failed."
-		return nil
+		return f.block("The run has not ended. A workflow is resumed from a run that failed.")
 	case v.State == job.Succeeded || v.State == job.Skipped:
-		f.Blocked, f.Error = true, "The run did not fail: "+looks[string(v.State)].words+". A workflow is resumed from a run that failed."
-		return nil
+		return f.block("The run did not fail: " + looks[string(v.State)].words + ". A workflow is resumed from a run that failed.")
 	}
 	var again []string
 	for i := range flow.Steps {

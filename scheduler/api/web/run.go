@@ -93,7 +93,7 @@ func (s *site) run(r *http.Request) (*page, error) {
 		d.Explain, err = get[api.ExplainView](
 			s,
 			r,
-			"/v1/jobs/"+url.PathEscape(name)+"/explain?time="+url.QueryEscape(v.Slot.UTC().Format(time.RFC3339Nano)),
+			jobPath(name)+"/explain?time="+url.QueryEscape(v.Slot.UTC().Format(time.RFC3339Nano)),
 		)
 		if problem := (*api.Problem)(nil); err != nil && !errors.As(err, &problem) {
 			return nil, err
