@@ -90,7 +90,7 @@ func backfillOf(f *form) (body api.BackfillRequest, err error) {
 // itemsOf lists the first slots that a backfill would run.
 func itemsOf(v *api.BackfillView) (list []formItem) {
 	for _, slot := range v.First {
-		list = append(list, formItem{Name: slot.UTC().Format("2006-01-02 15:04:05") + " UTC"})
+		list = append(list, formItem{Name: utcText(slot)})
 	}
 	if more := v.Total - len(v.First); more > 0 && len(v.First) > 0 {
 		list = append(list, formItem{Name: "and " + plural(more, "further slot")})

@@ -113,7 +113,7 @@ func pauseNote(v *api.JobView) string {
 	case v.Paused != nil:
 		return "is paused already"
 	case v.Next != nil:
-		return "the first slot that is skipped: " + v.Next.UTC().Format("2006-01-02 15:04:05") + " UTC"
+		return "the first slot that is skipped: " + utcText(*v.Next)
 	}
 	return "has no slot to come"
 }
@@ -123,7 +123,7 @@ func resumeNote(v *api.JobView) string {
 	case v.Paused == nil:
 		return "is not paused"
 	case v.Next != nil:
-		return "the next slot: " + v.Next.UTC().Format("2006-01-02 15:04:05") + " UTC"
+		return "the next slot: " + utcText(*v.Next)
 	}
 	return "has no slot to come"
 }
@@ -148,16 +148,16 @@ func runNote(v *api.JobView) string {
 }
 
 func pauseOne(s *site, r *http.Request, f *form, name string) error {
-	return s.ops.Do(r, http.MethodPost, jobPath(name)+"/pause", nil, api.ReasonRequest{Reason: f.value("reason")}, nil)
+	return s.giveReason(r, f, jobPath(name)+"/pause")
 }
 
-func resumeOne(s *site, r *http.Request, _ *form, name string) error {
-	return s.ops.Do(r, http.MethodPost, jobPath(name)+"/resume", nil, api.ReasonRequest{}, nil)
+func resumeOne(s *site, r *http.Request, f *form, name string) error {
+	return s.giveReason(r, f, jobPath(name)+"/resume")
 }
 
 // runOne creates a run. A repetition of the same form creates no second one.
 func runOne(s *site, r *http.Request, f *form, name string) error {
-	return s.ops.Do(r, http.MethodPost, jobPath(name)+"/runs", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, api.RunRequest{}, nil)
+	return s.ops.Do(r, http.MethodPost, jobPath(name)+"/runs", keyFor(r, f, ""), api.RunRequest{}, nil)
 }
 
 func preparePauseJobs(s *site, r *http.Request, f *form) error {
@@ -174,7 +174,7 @@ func prepareResumeJobs(s *site, r *http.Request, f *form) error {
 }
 
 func prepareRunJobs(s *site, r *http.Request, f *form) error {
-	f.Fields = []field{{Name: "key", Kind: "hidden", Value: newKey()}}
+	f.Fields = []field{keyField()}
 	return severalJobs.prepare("Run", "submit-run", []string{
 		"This creates one run of each job, beside its schedule. The limits, labels and timeouts of the jobs apply.",
 	}, noted(runNote))(s, r, f)

@@ -51,7 +51,7 @@ func prepareCancelRuns(s *site, r *http.Request, f *form) error {
 }
 
 func prepareRetryRuns(s *site, r *http.Request, f *form) error {
-	f.Fields = []field{{Name: "key", Kind: "hidden", Value: newKey()}}
+	f.Fields = []field{keyField()}
 	return severalRuns.prepare("Retry", "retry-run", []string{
 		"This creates a new run for each of them, with the present definition of its job. The old runs do not change.",
 	}, fitting(func(v *api.RunView) (bool, string) {
@@ -64,10 +64,10 @@ func prepareRetryRuns(s *site, r *http.Request, f *form) error {
 }
 
 func cancelOne(s *site, r *http.Request, f *form, ref string) error {
-	return s.ops.Do(r, http.MethodPost, runPath(ref)+"/cancel", nil, api.ReasonRequest{Reason: f.value("reason")}, nil)
+	return s.giveReason(r, f, runPath(ref)+"/cancel")
 }
 
 // retryOne repeats a run. A repetition of the same form creates no second run.
 func retryOne(s *site, r *http.Request, f *form, ref string) error {
-	return s.ops.Do(r, http.MethodPost, runPath(ref)+"/retry", http.Header{"Idempotency-Key": {keyFor(r, f, ref)}}, nil, nil)
+	return s.ops.Do(r, http.MethodPost, runPath(ref)+"/retry", keyFor(r, f, ref), nil, nil)
 }

@@ -94,14 +94,24 @@ func (f *form) refuse(err error) error {
 	return nil
 }
 
-// newKey returns the hidden key of a form: see keyFor.
-func newKey() string { return rand.Text() }
+// keyField returns the hidden field with the key of a form: see keyFor.
+func keyField() field { return field{Name: "key", Kind: "hidden", Value: rand.Text()} }
 
-// keyFor returns the idempotency key of a form for one of its runs; ref is empty if it has only one. The key depends on all values
-// that the client has sent. So a form that is sent twice makes one run, and a form that was changed after Back makes another one.
-func keyFor(r *http.Request, f *form, ref string) string {
+// keyFor returns the header with the idempotency key of a form for one of its runs; ref is empty if it has only one. The key depends
+// on all values that the client has sent. So a form that is sent twice makes one run, and a form that was changed after Back makes
+// another one.
+func keyFor(r *http.Request, f *form, ref string) http.Header {
 	sum := sha256.Sum256([]byte(f.value("key") + "/" + ref + "?" + r.PostForm.Encode()))
-	return hex.EncodeToString(sum[:16])
+	return http.Header{"Idempotency-Key": {hex.EncodeToString(sum[:16])}}
+}
+
+// ifMatch returns the header of a change of a definition with a revision, and ifAbsent that of a new one.
+func ifMatch(revision string) http.Header { return http.Header{"If-Match": {`"` + revision + `"`}} }
+func ifAbsent() http.Header               { return http.Header{"If-None-Match": {"*"}} }
+
+// wrong returns the refusal of a value of a form.
+func wrong(field, message string) error {
+	return &api.Problem{Fields: []api.FieldError{{Field: field, Message: message}}}
 }
 
 // block says why the action is impossible.

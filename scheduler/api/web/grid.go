@@ -104,13 +104,13 @@ func prepareResumeWorkflow(s *site, r *http.Request, f *form) error {
 		f.Facts = append(f.Facts, "These steps behind it run again, if their conditions are met: "+strings.Join(again, ", ")+".")
 	}
 	f.Facts = append(f.Facts, "Steps that succeeded do not run again. Their outputs are used.")
-	f.Fields = []field{{Name: "key", Kind: "hidden", Value: newKey()}}
+	f.Fields = []field{keyField()}
 	return nil
 }
 
 func performResumeWorkflow(s *site, r *http.Request, f *form) (string, error) {
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry?resume=true", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, nil, &made)
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry?resume=true", keyFor(r, f, ""), nil, &made)
 	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status == http.StatusConflict {
 		f.Error = problem.Detail
 		return "", nil
