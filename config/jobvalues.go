@@ -111,11 +111,7 @@ func (r *reader) labels(n *yaml.Node, what string) map[string]string {
 			labels[key.Value] = r.limited(value, what, s, maxDescription)
 		}
 	})
-	r.tooMany(n, what, len(labels))
-	if len(labels) == 0 {
-		return nil
-	}
-	return labels
+	return entries(r, n, what, labels, maxEntries)
 }
 
 // jobLabels reads the labels of a job. They have the form of Kubernetes labels.
@@ -132,16 +128,18 @@ func (r *reader) jobLabels(n *yaml.Node, what string) map[string]string {
 			r.fail(value, "such as billing", "%s: %v", what, err)
 		}
 	})
-	if len(labels) > job.MaxLabels {
-		r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, len(labels), job.MaxLabels)
-	}
-	return labels
+	return entries(r, n, what, labels, job.MaxLabels)
 }
 
-func (r *reader) tooMany(n *yaml.Node, what string, count int) {
-	if count > maxEntries {
-		r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, count, maxEntries)
+// entries returns a mapping that was read; nil if it is empty. It reports one with more than most entries.
+func entries[V any](r *reader, n *yaml.Node, what string, read map[string]V, most int) map[string]V {
+	if len(read) > most {
+		r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, len(read), most)
 	}
+	if len(read) == 0 {
+		return nil
+	}
+	return read
 }
 
 // sizeHint returns a hint how to write a text that looks like a size.

@@ -24,11 +24,7 @@ func (r *reader) pointers(n *yaml.Node, what string) map[string]string {
 			list[key.Value] = text
 		}
 	})
-	r.tooMany(n, what, len(list))
-	if len(list) == 0 {
-		return nil
-	}
-	return list
+	return entries(r, n, what, list, maxEntries)
 }
 
 // checkOutputs reports a job that reads outputs from a response that it does not have, or from a job that it does not follow.

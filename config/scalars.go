@@ -188,11 +188,7 @@ func choice[T ~string](r *reader, n *yaml.Node, what string, all []T) T {
 			return ""
 		}
 	}
-	hint := didYouMean(s, names)
-	if hint == "" {
-		hint = "write " + oneOf(all)
-	}
-	r.fail(n, hint, "%s %s is not %s", what, quote(s), oneOf(all))
+	r.fail(n, didYouMean(s, names, "write "+oneOf(all)), "%s %s is not %s", what, quote(s), oneOf(all))
 	return ""
 }
 
