@@ -28,7 +28,7 @@ var date = kind[string]{
 var jitter = kind[job.Duration]{
 	name: "duration", limits: fmt.Sprintf("0s to less than %v", job.JitterRange.High+1), schema: ref("duration"),
 	read: func(r *reader, n *yaml.Node, what string) job.Duration {
-		d := job.Duration(r.duration(n, what, 0, job.MaxDuration.Std()))
+		d := r.duration(n, what, job.Range[job.Duration]{High: job.MaxDuration})
 		if d > job.JitterRange.High {
 			r.fail(n, "such as 30s, 10m or 1h30m", "%s %v is not less than %v", what, d, job.JitterRange.High+1)
 		}

@@ -31,12 +31,8 @@ func (r *reader) pointers(n *yaml.Node, what string) map[string]string {
 func (r *reader) checkOutputs(own *yaml.Node, s *job.Spec) {
 	for _, u := range r.outputs {
 		if !slices.ContainsFunc(s.After, func(a job.After) bool { return a.Job == u.job }) {
-			r.fail(
-				u.node,
-				"add it to after, or name a job that is there",
-				"the template reads an output of %s, which is no parent of the job",
-				quote(u.job),
-			)
+			r.fail(u.node, "add it to after, or name a job that is there",
+				"the template reads an output of %s, which is no parent of the job", quote(u.job))
 		}
 	}
 	r.outputs = nil
