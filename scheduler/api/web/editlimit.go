@@ -16,7 +16,8 @@ func prepareLimit(s *site, r *http.Request, f *form) error {
 	f.Title, f.Verb, f.Back = "New limit", "Save", "/limits"
 	name := field{Name: "name", Label: "Name", Kind: "text", Help: nameHelp, Example: "database"}
 	concurrent := field{Name: "runs", Label: "Runs at a time", Kind: "text", Help: "A number. Empty: any number.", Example: "4"}
-	rate := field{Name: "rate", Label: "Rate", Kind: "text", Help: "Attempts that begin in a span of time. Empty: any.", Example: "10/s"}
+	rate := field{Name: "rate", Label: "Rate", Kind: "text", Example: "10/s"}
+	rate.Help = "Attempts that begin in a span of time. Empty: any."
 	f.Facts = []string{"The limit applies to all runs of the jobs that name it, in the whole cluster."}
 	revision := int64(0) // there is no limit of this name yet
 	if given := r.URL.Query().Get("name"); given != "" {

@@ -97,9 +97,9 @@ func (f *form) refuse(err error) error {
 // keyField returns the hidden field with the key of a form: see keyFor.
 func keyField() field { return field{Name: "key", Kind: "hidden", Value: rand.Text()} }
 
-// keyFor returns the header with the idempotency key of a form for one of its runs; ref is empty if it has only one. The key depends
-// on all values that the client has sent. So a form that is sent twice makes one run, and a form that was changed after Back makes
-// another one.
+// keyFor returns the header with the idempotency key of a form for one of its runs; ref is empty if it has only one. The key
+// depends on all values that the client has sent. So a form that is sent twice makes one run, and a form that was changed after
+// Back makes another one.
 func keyFor(r *http.Request, f *form, ref string) http.Header {
 	sum := sha256.Sum256([]byte(f.value("key") + "/" + ref + "?" + r.PostForm.Encode()))
 	return http.Header{"Idempotency-Key": {hex.EncodeToString(sum[:16])}}
