@@ -102,9 +102,5 @@ func (r *reader) env(n *yaml.Node, what string) map[string]string {
 		r.references(value, variable, v)
 		env[name] = r.argument(value, variable, v)
 	})
-	r.tooMany(n, what, len(env))
-	if len(env) == 0 {
-		return nil
-	}
-	return env
+	return entries(r, n, what, env, maxEntries)
 }

@@ -74,13 +74,8 @@ func (r *reader) step(own *yaml.Node, what string, s *job.Spec, request bool) {
 	}
 	for _, k := range jobKeys {
 		if given := child(own, k.Name); k.ofRoots && given != nil && !same(given, child(usual, k.Name)) {
-			r.fail(
-				keyOf(own, k.Name),
-				"remove it, or remove after",
-				"%s has after and %s: a step has the slots of its parents",
-				what,
-				k.Name,
-			)
+			r.fail(keyOf(own, k.Name), "remove it, or remove after",
+				"%s has after and %s: a step has the slots of its parents", what, k.Name)
 		}
 	}
 	if given := child(own, "overlap"); given != nil && s.Overlap != job.OverlapQueue && s.Overlap != job.OverlapAllow {

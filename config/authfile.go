@@ -84,8 +84,7 @@ var authTokenKeys = tableOf(auth.Token{},
 		"deploys from CI", "What the token is for."),
 )
 
-var bindingKeys = tableOf(
-	auth.Binding{},
+var bindingKeys = tableOf(auth.Binding{},
 	key("principal", word(maxDescription), func(b *auth.Binding) *string { return &b.Principal },
 		"alice", "The principal that has the role."),
 	key("group", word(maxDescription), func(b *auth.Binding) *string { return &b.Group },
@@ -94,14 +93,10 @@ var bindingKeys = tableOf(
 		"operator", "What the role allows stands in the reference of roles.", required),
 	key("jobs", listOf(jobPattern, inFlow), func(b *auth.Binding) *[]string { return &b.Jobs },
 		`["team-a-*"]`, "Patterns of the job names that the role is for.", zero("The role is for jobs of any name.")),
-	key(
-		"labels",
-		words("mapping of labels", inFlow, (*reader).jobLabels),
+	key("labels", words("mapping of labels", inFlow, (*reader).jobLabels),
 		func(b *auth.Binding) *map[string]string { return &b.Labels },
-		"{team: a}",
-		"Labels that a job must have. The role is for jobs with all of them.",
-		zero("The role is for jobs with any labels."),
-	),
+		"{team: a}", "Labels that a job must have. The role is for jobs with all of them.",
+		zero("The role is for jobs with any labels.")),
 )
 
 // jobPattern is the kind of a pattern of job names.

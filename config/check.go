@@ -131,12 +131,6 @@ func (s *Settings) check(sources map[string]given) {
 	s.checkOutputStore(fail)
 	between("output.keep", s.Output.Keep, time.Hour, job.MaxDuration.Std())
 	between("history.max_age", s.History.MaxAge, time.Hour, job.MaxDuration.Std())
-	if s.History.Success < 1 {
-		fail("history.success", "write 1 or more", "%d is less than 1", s.History.Success)
-	}
-	if s.History.Failed < 1 {
-		fail("history.failed", "write 1 or more", "%d is less than 1", s.History.Failed)
-	}
 	s.checkBounds(fail)
 	s.checkPing(fail)
 }

@@ -30,20 +30,19 @@ func (s *Settings) checkBounds(fail func(key, hint, format string, args ...any))
 			fail(key, hint, "%d is not between %d and 100", value, low)
 		}
 	}
+	atLeast := func(key string, value, low int, hint string) {
+		if value < low {
+			fail(key, hint, "%d is less than %d", value, low)
+		}
+	}
+	atLeast("history.success", s.History.Success, 1, "write 1 or more")
+	atLeast("history.failed", s.History.Failed, 1, "write 1 or more")
 	percent("worker.pressure.memory", s.Worker.Pressure.Memory, 0, "write a percentage, such as 60, or 0 for no limit")
 	percent("worker.pressure.cpu", s.Worker.Pressure.CPU, 0, "write a percentage, such as 90, or 0 for no limit")
-	if s.Bounds.Waiting < 1 {
-		fail("bounds.waiting", "write 1 or more", "%d is less than 1", s.Bounds.Waiting)
-	}
-	if s.Metrics.Jobs < 0 {
-		fail("metrics.jobs", "write 0 for none", "%d is less than 0", s.Metrics.Jobs)
-	}
-	if s.Bounds.Jobs < 1 {
-		fail("bounds.jobs", "write 1 or more", "%d is less than 1", s.Bounds.Jobs)
-	}
-	if s.Bounds.Reads < 0 {
-		fail("bounds.reads", "write 0 for any number", "%d is less than 0", s.Bounds.Reads)
-	}
+	atLeast("bounds.waiting", s.Bounds.Waiting, 1, "write 1 or more")
+	atLeast("metrics.jobs", s.Metrics.Jobs, 0, "write 0 for none")
+	atLeast("bounds.jobs", s.Bounds.Jobs, 1, "write 1 or more")
+	atLeast("bounds.reads", s.Bounds.Reads, 0, "write 0 for any number")
 	percent("bounds.space", s.Bounds.Space, 1, "write a percentage, such as 80")
 }
 

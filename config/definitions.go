@@ -93,9 +93,9 @@ func (d *definitions[S]) resolve(reported func(n *yaml.Node) bool, hint func(u u
 			found(u, one.Spec)
 			continue
 		}
-		text := didYouMean(u.node.Value, names)
-		if text == "" || u.r.src.json {
-			text = hint(u)
+		text := hint(u)
+		if !u.r.src.json {
+			text = didYouMean(u.node.Value, names, text)
 		}
 		u.r.fail(u.node, text, "%s %s is not defined", d.kind, quote(u.node.Value))
 	}

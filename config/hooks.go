@@ -65,11 +65,7 @@ func (r *reader) hookParams(n *yaml.Node, what string) map[string]string {
 			r.fail(value, "such as {{ .Body.environment }}", "%s has a template that cannot be used: %v", name, err)
 		}
 	})
-	r.tooMany(n, what, len(params))
-	if len(params) == 0 {
-		return nil
-	}
-	return params
+	return entries(r, n, what, params, maxEntries)
 }
 
 // hooksOfJob is the kind of the hooks below a job.
@@ -158,11 +154,8 @@ func (l *loader) addHooks() {
 	for _, u := range l.hookUses {
 		one, known := l.jobs.known[u.of]
 		if !known {
-			hint := didYouMean(u.of, sortedKeys(l.jobs.known))
-			if hint == "" {
-				hint = "define it below jobs:, in this file or another one that is read with it"
-			}
-			u.r.fail(u.job, hint, "job %s is not defined", quote(u.of))
+			const otherwise = "define it below jobs:, in this file or another one that is read with it"
+			u.r.fail(u.job, didYouMean(u.of, sortedKeys(l.jobs.known), otherwise), "job %s is not defined", quote(u.of))
 			continue
 		}
 		name := u.key.Value
@@ -189,10 +182,7 @@ func (u *hookUse) check(spec *job.Spec, h job.Hook) {
 	for _, name := range sortedKeys(h.Param) {
 		p, ok := spec.Params[name]
 		if !ok {
-			hint := didYouMean(name, declared)
-			if hint == "" {
-				hint = "declare it in the job: params: {" + name + ": {}}"
-			}
+			hint := didYouMean(name, declared, "declare it in the job: params: {"+name+": {}}")
 			u.r.fail(keyOf(given, name), hint, "hook %s gives the parameter %s, which job %s does not declare",
 				quote(u.key.Value), quote(name), quote(u.of))
 			continue

@@ -98,11 +98,7 @@ func (r *reader) headers(n *yaml.Node, what string) map[string]string {
 			r.placeholders(value, "header "+quote(name), v)
 		}
 	})
-	r.tooMany(n, what, len(headers))
-	if len(headers) == 0 {
-		return nil
-	}
-	return headers
+	return entries(r, n, what, headers, maxEntries)
 }
 
 func isToken(s string) bool {

@@ -93,14 +93,10 @@ var jobKeys = tableOf(
 		alias("retries", "backoffLimit", "maxRetries", "attempts", "backoff")),
 	key("priority", integer(job.PriorityRange), func(s *job.Spec) *int { return &s.Priority },
 		"10", "Runs of a higher priority start first while workers are short.", zero("0, the priority of most jobs.")),
-	key(
-		"max_pending",
-		integer(job.Range[int]{Low: 1, High: job.MaxPendingRange.High}),
+	key("max_pending", integer(job.Range[int]{Low: 1, High: job.MaxPendingRange.High}),
 		func(s *job.Spec) *int { return &s.MaxPending },
-		"50",
-		"How many submitted runs of the job may wait for their start. Further submissions get 503 with Retry-After.",
-		zero("1000 runs."),
-	),
+		"50", "How many submitted runs of the job may wait for their start. Further submissions get 503 with Retry-After.",
+		zero("1000 runs.")),
 	key("start_within", span(job.Range[job.Duration]{Low: 1, High: job.MaxDuration}),
 		func(s *job.Spec) *job.Duration { return &s.StartWithin },
 		"10m", "A run that has waited longer than this for its first start is skipped.", zero("A run waits without end."),
@@ -152,16 +148,10 @@ var jobKeys = tableOf(
 		func(s *job.Spec) **job.Kubernetes { return &s.Kubernetes },
 		"{image: \"registry.internal/report:7\"}", "A Job of Kubernetes to create.", perJob,
 		alias("pod", "k8s", "kubernetes_job")),
-	key(
-		"output",
-		words("mapping of JSON Pointers", inFlow, (*reader).pointers),
+	key("output", words("mapping of JSON Pointers", inFlow, (*reader).pointers),
 		func(s *job.Spec) *map[string]string { return &s.Outputs },
-		`{total: "/data/total"}`,
-		"Outputs of the run that steps behind it read, by their names. Each JSON Pointer leads to a "+
-			"value in the response of http.",
-		perJob,
-		zero("The response gives no outputs."),
-	),
+		`{total: "/data/total"}`, "Outputs of the run that steps behind it read, by their names. Each JSON Pointer leads to a "+
+			"value in the response of http.", perJob, zero("The response gives no outputs.")),
 	key("env", words("mapping of texts", plain, (*reader).env), func(s *job.Spec) *map[string]string { return &s.Env },
 		"{PGPASSWORD: \"${file:/run/secrets/pg}\"}", "Environment variables of command, shell, container and kubernetes. "+
 			"The worker resolves ${env:NAME} and ${file:/path}.", zero("No variables besides those of rota."),

@@ -28,7 +28,7 @@ var date = kind[string]{
 var jitter = kind[job.Duration]{
 	name: "duration", limits: fmt.Sprintf("0s to less than %v", job.JitterRange.High+1), schema: ref("duration"),
 	read: func(r *reader, n *yaml.Node, what string) job.Duration {
-		d := job.Duration(r.duration(n, what, 0, job.MaxDuration.Std()))
+		d := r.duration(n, what, job.Range[job.Duration]{High: job.MaxDuration})
 		if d > job.JitterRange.High {
 			r.fail(n, "such as 30s, 10m or 1h30m", "%s %v is not less than %v", what, d, job.JitterRange.High+1)
 		}
@@ -111,11 +111,7 @@ func (r *reader) labels(n *yaml.Node, what string) map[string]string {
 			labels[key.Value] = r.limited(value, what, s, maxDescription)
 		}
 	})
-	r.tooMany(n, what, len(labels))
-	if len(labels) == 0 {
-		return nil
-	}
-	return labels
+	return entries(r, n, what, labels, maxEntries)
 }
 
 // jobLabels reads the labels of a job. They have the form of Kubernetes labels.
@@ -132,16 +128,18 @@ func (r *reader) jobLabels(n *yaml.Node, what string) map[string]string {
 			r.fail(value, "such as billing", "%s: %v", what, err)
 		}
 	})
-	if len(labels) > job.MaxLabels {
-		r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, len(labels), job.MaxLabels)
-	}
-	return labels
+	return entries(r, n, what, labels, job.MaxLabels)
 }
 
-func (r *reader) tooMany(n *yaml.Node, what string, count int) {
-	if count > maxEntries {
-		r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, count, maxEntries)
+// entries returns a mapping that was read; nil if it is empty. It reports one with more than most entries.
+func entries[V any](r *reader, n *yaml.Node, what string, read map[string]V, most int) map[string]V {
+	if len(read) > most {
+		r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, len(read), most)
 	}
+	if len(read) == 0 {
+		return nil
+	}
+	return read
 }
 
 // sizeHint returns a hint how to write a text that looks like a size.

@@ -45,7 +45,7 @@ func integer(may job.Range[int]) kind[int] {
 	return kind[int]{
 		name: "whole number", limits: fmt.Sprintf("%d to %d", may.Low, may.High),
 		schema: object{"type": "integer", "minimum": may.Low, "maximum": may.High},
-		read:   func(r *reader, n *yaml.Node, what string) int { return r.count(n, what, may) },
+		read:   func(r *reader, n *yaml.Node, what string) int { return r.number(n, what, may) },
 	}
 }
 
@@ -57,7 +57,7 @@ func span(may job.Range[job.Duration]) kind[job.Duration] {
 	}
 	return kind[job.Duration]{
 		name: "duration", limits: limits, schema: ref("duration"),
-		read: func(r *reader, n *yaml.Node, what string) job.Duration { return r.span(n, what, may) },
+		read: func(r *reader, n *yaml.Node, what string) job.Duration { return r.duration(n, what, may) },
 	}
 }
 

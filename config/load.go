@@ -278,7 +278,7 @@ func unknownVariables(env map[string]string) []string {
 			continue
 		}
 		w := fmt.Sprintf("environment variable %s is not known", abbreviate(name))
-		if hint := didYouMean(name, known); hint != "" {
+		if hint := didYouMean(name, known, ""); hint != "" {
 			w += ": " + hint
 		}
 		warnings = append(warnings, w)

@@ -81,11 +81,8 @@ func (r *reader) notifierURL(n *yaml.Node, text string) {
 	case service == "http" || service == "https":
 		fail("for a webhook write generic+"+scheme+"://…", "url of a notifier begins with %s://", scheme)
 	case !slices.Contains(notify.Schemes(), service):
-		hint := didYouMean(service, notify.Schemes())
-		if hint == "" {
-			hint = "use " + oneOf(notify.Schemes())
-		}
-		fail(hint, "url of a notifier has the unknown scheme %s", quote(scheme))
+		fail(didYouMean(service, notify.Schemes(), "use "+oneOf(notify.Schemes())),
+			"url of a notifier has the unknown scheme %s", quote(scheme))
 	case custom && service == "generic" && transport != "http" && transport != "https":
 		fail("use generic+http:// or generic+https://", "url of a notifier has the unknown scheme %s", quote(scheme))
 	case rest == "":

@@ -24,23 +24,15 @@ func (r *reader) pointers(n *yaml.Node, what string) map[string]string {
 			list[key.Value] = text
 		}
 	})
-	r.tooMany(n, what, len(list))
-	if len(list) == 0 {
-		return nil
-	}
-	return list
+	return entries(r, n, what, list, maxEntries)
 }
 
 // checkOutputs reports a job that reads outputs from a response that it does not have, or from a job that it does not follow.
 func (r *reader) checkOutputs(own *yaml.Node, s *job.Spec) {
 	for _, u := range r.outputs {
 		if !slices.ContainsFunc(s.After, func(a job.After) bool { return a.Job == u.job }) {
-			r.fail(
-				u.node,
-				"add it to after, or name a job that is there",
-				"the template reads an output of %s, which is no parent of the job",
-				quote(u.job),
-			)
+			r.fail(u.node, "add it to after, or name a job that is there",
+				"the template reads an output of %s, which is no parent of the job", quote(u.job))
 		}
 	}
 	r.outputs = nil

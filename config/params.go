@@ -114,13 +114,7 @@ var params = kind[map[string]job.Param]{
 				all[name] = one
 			}
 		})
-		if len(all) > job.MaxParams {
-			r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, len(all), job.MaxParams)
-		}
-		if len(all) == 0 {
-			return nil
-		}
-		return all
+		return entries(r, n, what, all, job.MaxParams)
 	},
 }
 
@@ -183,10 +177,7 @@ func (r *reader) checkParams(own *yaml.Node, what string, s *job.Spec) {
 		if child(child(own, "params"), u.job) != nil {
 			continue
 		}
-		hint := didYouMean(u.job, declared)
-		if hint == "" {
-			hint = "declare it: params: {" + u.job + ": {default: …}}"
-		}
+		hint := didYouMean(u.job, declared, "declare it: params: {"+u.job+": {default: …}}")
 		r.fail(u.node, hint, "the template reads the parameter %s, which the job does not declare", quote(u.job))
 	}
 	r.params = nil

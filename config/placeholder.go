@@ -66,10 +66,7 @@ func (r *reader) fields(n *yaml.Node, what, text string) {
 		case !strings.Contains(text[at[1]:], "}}"):
 			r.fail(n, "such as {{ .Slot }}", "%s has a template without its closing braces", what)
 		case strings.HasSuffix(text[at[0]:at[2]], ".") && !slices.Contains(templateFields, name):
-			hint := didYouMean("."+name, dotted(templateFields))
-			if hint == "" {
-				hint = "use " + oneOf(dotted(templateFields))
-			}
+			hint := didYouMean("."+name, dotted(templateFields), "use "+oneOf(dotted(templateFields)))
 			r.fail(n, hint, "%s has an unknown template field %s", what, quote("."+name))
 		}
 	}

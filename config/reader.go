@@ -56,11 +56,7 @@ func (r *reader) unknown(key *yaml.Node, what string, known []string) {
 		r.c.found++
 		return
 	}
-	hint := didYouMean(key.Value, known)
-	if hint == "" {
-		hint = "use " + oneOf(known)
-	}
-	r.fail(key, hint, "unknown key %s in %s", quote(key.Value), what)
+	r.fail(key, didYouMean(key.Value, known, "use "+oneOf(known)), "unknown key %s in %s", quote(key.Value), what)
 }
 
 // pairs calls do for each key of a mapping. It reports a duplicate key and does not call do for it. It returns false if n is no

@@ -70,14 +70,13 @@ func (r *reader) required(n *yaml.Node, what string, limit int) string {
 	return s
 }
 
-// number reads a whole number from low to high.
-func (r *reader) number(n *yaml.Node, what string, low, high int) int {
+// number reads a whole number within a range.
+func (r *reader) number(n *yaml.Node, what string, may job.Range[int]) int {
 	s, ok := r.scalar(n, what, "a number")
 	if !ok {
 		return 0
 	}
 	v, err := strconv.Atoi(s)
-	may := job.Range[int]{Low: low, High: high}
 	switch {
 	case n.Tag == "!!int" && err != nil && len(s) < 19:
 		r.fail(n, within("a whole number", may), "%s %s: write a plain decimal number", what, s)
@@ -86,7 +85,7 @@ func (r *reader) number(n *yaml.Node, what string, low, high int) int {
 	case n.Tag != "!!int":
 		r.fail(n, within("a whole number", may), "%s must be a whole number, not %s", what, r.kindOf(n))
 	case err != nil || !may.Holds(v):
-		r.fail(n, within("a whole number", may), "%s %s is not between %d and %d", what, abbreviate(s), low, high)
+		r.fail(n, within("a whole number", may), "%s %s is not between %d and %d", what, abbreviate(s), may.Low, may.High)
 	default:
 		return v
 	}
@@ -96,11 +95,6 @@ func (r *reader) number(n *yaml.Node, what string, low, high int) int {
 // within returns the hint for a value outside of its range.
 func within[T cmp.Ordered](what string, may job.Range[T]) string {
 	return fmt.Sprintf("write %s from %v to %v", what, may.Low, may.High)
-}
-
-// count reads a whole number within a range.
-func (r *reader) count(n *yaml.Node, what string, may job.Range[int]) int {
-	return r.number(n, what, may.Low, may.High)
 }
 
 // boolean reads true or false.
@@ -123,25 +117,25 @@ func (r *reader) boolean(n *yaml.Node, what string) bool {
 	return s == "true" || s == "True" || s == "TRUE"
 }
 
-// duration reads a duration in Go's notation, from low to high.
-func (r *reader) duration(n *yaml.Node, what string, low, high time.Duration) time.Duration {
+// duration reads a duration in Go's notation, within a range.
+func (r *reader) duration(n *yaml.Node, what string, may job.Range[job.Duration]) job.Duration {
 	s, ok := r.scalar(n, what, "a duration")
 	if !ok {
 		return 0
 	}
-	d, err := time.ParseDuration(s)
+	std, err := time.ParseDuration(s)
+	d := job.Duration(std)
 	switch {
 	case n.Tag == "!!int" && d != 0 || (n.Tag == "!!int" || n.Tag == "!!float") && err != nil:
 		r.fail(n, fmt.Sprintf("for seconds write %ss; the units are ms, s, m and h", abbreviate(s)), "%s %s has no unit", what, quote(s))
 	case err != nil:
 		r.fail(n, durationHint(s), "%s %s is not a duration", what, quote(s))
-	case d < low && low <= 1:
+	case d < may.Low && may.Low <= 1:
 		r.fail(n, "such as 30s, 10m or 1h30m", "%s %s must be %s", what, quote(s),
-			map[bool]string{true: "more than zero", false: "zero or more"}[low == 1])
-	case d < low || d > high:
-		may := job.Range[job.Duration]{Low: job.Duration(low), High: job.Duration(high)}
+			map[bool]string{true: "more than zero", false: "zero or more"}[may.Low == 1])
+	case !may.Holds(d):
 		hint := within("a duration", may)
-		if low <= 1 { // the lower bound would not help the user
+		if may.Low <= 1 { // the lower bound would not help the user
 			hint = fmt.Sprintf("write %v or less", may.High)
 		}
 		r.fail(n, hint, "%s %s is not between %v and %v", what, quote(s), may.Low, may.High)
@@ -149,11 +143,6 @@ func (r *reader) duration(n *yaml.Node, what string, low, high time.Duration) ti
 		return d
 	}
 	return 0
-}
-
-// span reads a duration within a range.
-func (r *reader) span(n *yaml.Node, what string, may job.Range[job.Duration]) job.Duration {
-	return job.Duration(r.duration(n, what, may.Low.Std(), may.High.Std()))
 }
 
 func durationHint(s string) string {
@@ -188,11 +177,7 @@ func choice[T ~string](r *reader, n *yaml.Node, what string, all []T) T {
 			return ""
 		}
 	}
-	hint := didYouMean(s, names)
-	if hint == "" {
-		hint = "write " + oneOf(all)
-	}
-	r.fail(n, hint, "%s %s is not %s", what, quote(s), oneOf(all))
+	r.fail(n, didYouMean(s, names, "write "+oneOf(all)), "%s %s is not %s", what, quote(s), oneOf(all))
 	return ""
 }
 

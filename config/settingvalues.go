@@ -18,9 +18,9 @@ func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
 	case *bool:
 		*p = r.boolean(n, s.key)
 	case *int:
-		*p = r.number(n, s.key, 0, 1_000_000)
+		*p = r.number(n, s.key, job.Range[int]{High: 1_000_000})
 	case *time.Duration:
-		*p = r.duration(n, s.key, 0, job.MaxDuration.Std())
+		*p = r.duration(n, s.key, job.Range[job.Duration]{High: job.MaxDuration}).Std()
 	case *LogLevel:
 		*p = choice(r, n, s.key, LogLevels())
 	case *AuthMode:
@@ -42,9 +42,7 @@ func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
 func (s setting) node(from *Settings) *yaml.Node {
 	switch p := s.at(from).(type) {
 	case *string:
-		if *p != "" {
-			return scalar("!!str", *p)
-		}
+		return textNode(*p)
 	case *bool:
 		return scalar("!!bool", strconv.FormatBool(*p))
 	case *int:
@@ -52,15 +50,13 @@ func (s setting) node(from *Settings) *yaml.Node {
 	case *time.Duration:
 		return scalar("!!str", job.Duration(*p).String())
 	case *LogLevel:
-		return scalar("!!str", string(*p))
+		return textNode(string(*p))
 	case *AuthMode:
-		return scalar("!!str", string(*p))
+		return textNode(string(*p))
 	case *Rejoin:
-		if *p != "" {
-			return scalar("!!str", string(*p))
-		}
+		return textNode(string(*p))
 	case *LogFormat:
-		return scalar("!!str", string(*p))
+		return textNode(string(*p))
 	case *map[string]string:
 		if len(*p) > 0 {
 			n := mapping()
@@ -79,6 +75,14 @@ func (s setting) node(from *Settings) *yaml.Node {
 		return listNode(texts)
 	}
 	return nil
+}
+
+// textNode returns a text as a node; nil for an empty text.
+func textNode(text string) *yaml.Node {
+	if text == "" {
+		return nil
+	}
+	return scalar("!!str", text)
 }
 
 // listNode returns a list as a node; nil for an empty list.
@@ -128,17 +132,10 @@ func (s setting) parse(text string) *yaml.Node {
 	tag := "!!str"
 	switch s.at(&Settings{}).(type) {
 	case *bool:
-		tag = "!!bool"
 		if b, err := strconv.ParseBool(text); err == nil {
-			text = strconv.FormatBool(b)
-		} else {
-			tag = "!!str"
+			tag, text = "!!bool", strconv.FormatBool(b)
 		}
-	case *int:
-		if _, err := strconv.Atoi(text); err == nil {
-			tag = "!!int"
-		}
-	case *time.Duration:
+	case *int, *time.Duration:
 		if _, err := strconv.Atoi(text); err == nil {
 			tag = "!!int"
 		}

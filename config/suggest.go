@@ -1,18 +1,19 @@
 package config
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/suggest"
 )
 
-// didYouMean returns a hint with the nearest candidate, or "" if none is near.
-func didYouMean(word string, candidates []string) string {
+// didYouMean returns a hint with the nearest candidate; otherwise if none is near.
+func didYouMean(word string, candidates []string, otherwise string) string {
 	if c := suggest.Nearest(word, candidates); c != "" {
 		return "did you mean " + c + "?"
 	}
-	return ""
+	return otherwise
 }
 
 // oneOf returns the choices as a list for a message.
@@ -28,10 +29,5 @@ func oneOf[T ~string](values []T) string {
 }
 
 func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(m))
 }

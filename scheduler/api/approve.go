@@ -42,11 +42,7 @@ func (s *Server) approveRun(ctx context.Context, in *struct {
 	Slot string `path:"slot"`
 	Body *ReasonRequest
 }) (*tagged[RunView], error) {
-	v := job.Verdict{Approved: true}
-	if in.Body != nil {
-		v.Reason = in.Body.Reason
-	}
-	return s.decideRun(ctx, in.Job, in.Slot, v)
+	return s.decideRun(ctx, in.Job, in.Slot, job.Verdict{Approved: true, Reason: in.Body.text()})
 }
 
 func (s *Server) rejectRun(ctx context.Context, in *struct {

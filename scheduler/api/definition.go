@@ -111,11 +111,7 @@ func put[V view[V]](ctx context.Context, s *Server, d definition, in *putDefinit
 	if !ok {
 		return nil, fmt.Errorf("put %s %s: the backend returned a %T", d.kind, in.name, view)
 	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return show(status, v), nil
+	return show(statusOf(created), v), nil
 }
 
 // notWritten returns the answer to a write that failed with err. It returns nil if err is nil.

@@ -52,18 +52,12 @@ func (s *Server) resumeAll(ctx context.Context, _ *pauseAllInput) (*body[GateVie
 
 func (s *Server) setGate(ctx context.Context, p *job.Pause) (*body[GateView], error) {
 	g, err := s.back.Replica.PauseAll(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return &body[GateView]{GateView{Paused: g.Paused, Since: g.Since}}, nil
+	return &body[GateView]{GateView{Paused: g.Paused, Since: g.Since}}, err
 }
 
 func (s *Server) acceptRestored(ctx context.Context, _ *struct{}) (*body[RestoredView], error) {
 	v, err := s.back.Restorer.AcceptRestored(ctx, caller(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return &body[RestoredView]{v}, nil
+	return &body[RestoredView]{v}, err
 }
 
 func (s *Server) pause(ctx context.Context, r *ReasonRequest) (*job.Pause, error) {
@@ -71,11 +65,7 @@ func (s *Server) pause(ctx context.Context, r *ReasonRequest) (*job.Pause, error
 	if err != nil {
 		return nil, err
 	}
-	p := &job.Pause{At: now, By: caller(ctx)}
-	if r != nil {
-		p.Reason = r.Reason
-	}
-	return p, nil
+	return &job.Pause{At: now, By: caller(ctx), Reason: r.text()}, nil
 }
 
 // present returns the time that requests mean by now; see Backend.Present.

@@ -3,10 +3,8 @@ package api_test
 import (
 	"bufio"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -16,15 +14,7 @@ import (
 func TestAnEventHasItsRecord(t *testing.T) {
 	f := newFake()
 	srv := serve(t, f.backend())
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/v1/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := (&http.Client{Timeout: 20 * time.Second}).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
+	res, _ := open(t, srv.URL+"/v1/events")
 	const text = "a\nb\r\n<é>\u2028\"\\ data: x\n\n"
 	f.change(func(f *fake) {
 		f.putRun(job.Run{Job: "backup", ID: "r1", Output: text, Payload: json.RawMessage("{\n \"a\": 1.50}")})

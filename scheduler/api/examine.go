@@ -46,25 +46,13 @@ func (s *Server) registerExaminations(doc huma.API) {
 		id: "verify-store", right: auth.Admin, method: http.MethodPost, path: "/v1/verify",
 		summary: "Check the invariants on the data in the store", errors: []int{409, 429}, timeout: ExamineTimeout,
 	}, func(ctx context.Context, _ *struct{}) (*body[VerifyView], error) {
-		leave, err := s.enter(one)
-		if err != nil {
-			return nil, err
-		}
-		defer leave()
-		v, err := s.back.Examiner.Verify(ctx)
-		return &body[VerifyView]{v}, err
+		return inTurn(ctx, s, one, s.back.Examiner.Verify)
 	})
 	register(s, doc, operation{
 		id: "examine-cluster", right: auth.Admin, method: http.MethodPost, path: "/v1/doctor",
 		summary: "Find what will harm the cluster, and what to do", errors: []int{429}, timeout: ExamineTimeout,
 	}, func(ctx context.Context, _ *struct{}) (*body[DoctorView], error) {
-		leave, err := s.enter(one)
-		if err != nil {
-			return nil, err
-		}
-		defer leave()
-		v, err := s.back.Examiner.Doctor(ctx)
-		return &body[DoctorView]{v}, err
+		return inTurn(ctx, s, one, s.back.Examiner.Doctor)
 	})
 }
 
@@ -76,11 +64,13 @@ type turn struct {
 
 func newTurn(does string) turn { return turn{does, make(chan struct{}, 1)} }
 
-// enter begins the work. While it is done for another client, enter returns a 429 answer. The caller calls leave at the end.
-func (s *Server) enter(t turn) (leave func(), err error) {
+// inTurn does the work, which returns a view. While it is done for another client, inTurn returns a 429 answer.
+func inTurn[V any](ctx context.Context, s *Server, t turn, work func(context.Context) (V, error)) (*body[V], error) {
 	select {
 	case t.free <- struct{}{}:
-		return func() { <-t.free }, nil
+		defer func() { <-t.free }()
+		v, err := work(ctx)
+		return &body[V]{v}, err
 	default:
 		s.refused(RefusedBusy)
 		return nil, again(huma.Error429TooManyRequests(

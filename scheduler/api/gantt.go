@@ -120,9 +120,8 @@ func (s *Server) readGantt(ctx context.Context, in *struct {
 		return nil, invalid("query.until", "must be after from, by at most %d days", MaxGantt/(24*time.Hour))
 	}
 	if in.Job != "" {
-		if status, detail := s.decide(ctx, auth.Read, in.Job); status != 0 {
-			s.countRefusal(status)
-			return nil, huma.NewError(status, detail)
+		if err := s.require(ctx, auth.Read, in.Job); err != nil {
+			return nil, err
 		}
 	}
 	v, err := s.back.Overview.Gantt(ctx, q)

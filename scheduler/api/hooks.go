@@ -95,10 +95,12 @@ type deliveryInput struct {
 	Signature string `header:"webhook-signature" doc:"v1, and the HMAC-SHA256 of id, time and body in base64; several by spaces"`
 }
 
-func (s *Server) deliver(ctx context.Context, in *deliveryInput) (*struct {
+type delivered struct {
 	Status int
 	Body   DeliveryView
-}, error) {
+}
+
+func (s *Server) deliver(ctx context.Context, in *deliveryInput) (*delivered, error) {
 	now, err := s.changeTime(ctx)
 	if err != nil {
 		return nil, err
@@ -115,21 +117,10 @@ func (s *Server) deliver(ctx context.Context, in *deliveryInput) (*struct {
 		if skipped, line := s.refusals.next(from.remote); line {
 			s.log.Warn("delivery refused", "hook", in.Hook, "remote", from.remote, "reason", refusal.Reason, "skipped", skipped)
 		}
-		return nil, err
 	case errors.As(err, &secret):
 		if skipped, line := s.refusals.next(from.remote); line {
 			s.log.Error("secret of a hook cannot be used", "hook", in.Hook, "err", secret.Cause, "skipped", skipped)
 		}
-		return nil, err
-	case err != nil:
-		return nil, err
 	}
-	out := &struct {
-		Status int
-		Body   DeliveryView
-	}{http.StatusOK, DeliveryView{v.Name()}}
-	if created {
-		out.Status = http.StatusCreated
-	}
-	return out, nil
+	return &delivered{statusOf(created), DeliveryView{v.Name()}}, err
 }

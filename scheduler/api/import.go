@@ -53,13 +53,10 @@ func (s *Server) registerImport(doc huma.API) {
 		if len(in.Body.Text) > MaxImport {
 			return nil, huma.Error413RequestEntityTooLarge("the text is larger than 256 KiB: split it, or use `rota import`")
 		}
-		leave, err := s.enter(one)
-		if err != nil {
-			return nil, err
-		}
-		defer leave()
-		v, err := s.back.Importer.Import(ctx, in.Body)
-		v.Notes = list(v.Notes)
-		return &body[ImportView]{v}, err
+		return inTurn(ctx, s, one, func(ctx context.Context) (ImportView, error) {
+			v, err := s.back.Importer.Import(ctx, in.Body)
+			v.Notes = list(v.Notes)
+			return v, err
+		})
 	})
 }

@@ -66,19 +66,6 @@ func signInCookie(r *http.Request, state string) string {
 // stateCharacters can begin a state.
 const stateCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-// setSignIn gives the browser the cookie of the sign-in with a state; the empty text removes it. A page of another site cannot read
-// the cookie. The browser sends it when the provider leads back here.
-func setSignIn(w http.ResponseWriter, r *http.Request, state, text string) {
-	c := &http.Cookie{
-		Name: signInCookie(r, state), Value: text, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: signInLife,
-		Secure: publicScheme(r) == "https",
-	}
-	if text == "" {
-		c.MaxAge = -1
-	}
-	http.SetCookie(w, c)
-}
-
 // publicScheme returns the scheme that the browser uses. Behind a proxy, only the proxy knows that the browser uses TLS.
 func publicScheme(r *http.Request) string {
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
@@ -110,7 +97,8 @@ func (s *Server) beginOpenID(w http.ResponseWriter, r *http.Request) {
 		s.refuseOpenID(w, r, next, err)
 		return
 	}
-	setSignIn(w, r, in.State, base64.RawURLEncoding.EncodeToString(text))
+	// The browser sends the cookie when the provider leads back here.
+	setCookie(w, r, signInCookie(r, in.State), base64.RawURLEncoding.EncodeToString(text), signInLife)
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, address, http.StatusSeeOther)
 }
@@ -120,7 +108,7 @@ func (s *Server) endOpenID(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	state := query.Get("state")
 	in, ok := signInOf(r, state)
-	setSignIn(w, r, state, "") // it can be used once
+	setCookie(w, r, signInCookie(r, state), "", 0) // it can be used once
 	if !ok || state == "" || subtle.ConstantTimeCompare([]byte(state), []byte(in.State)) != 1 {
 		s.refuseOpenID(w, r, "/", auth.ErrState)
 		return
@@ -192,13 +180,11 @@ type SignInView struct {
 	OpenID     *OpenIDClient  `json:"oidc,omitempty" doc:"The OpenID provider; absent: there is none"`
 }
 
-type signInOutput struct{ Body SignInView }
-
 func (s *Server) registerSignIn(doc huma.API) {
 	register(s, doc, operation{
 		id: "read-login", right: auth.Anyone, method: "GET", path: "/v1/login",
 		summary: "The principal of this request with its roles, and how a program signs in",
-	}, func(ctx context.Context, _ *struct{}) (*signInOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*body[SignInView], error) {
 		c := proven(ctx)
 		v := SignInView{
 			Principal: c.Principal, Method: string(c.Method), Groups: c.Groups,
@@ -208,6 +194,6 @@ func (s *Server) registerSignIn(doc huma.API) {
 			client := s.cfg.OpenID.Client()
 			v.OpenID = &client
 		}
-		return &signInOutput{Body: v}, nil
+		return &body[SignInView]{v}, nil
 	})
 }

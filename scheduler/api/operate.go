@@ -87,14 +87,17 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 	if err != nil {
 		return nil, s.notFound(ctx, KindJob, name, err)
 	}
-	if created {
-		return show(http.StatusCreated, s.maskedRun(ctx, v)), nil
-	}
-	if !sameWork(&sub, &v.Run) {
+	return s.submitted(ctx, v, created, sub.Key, created || sameWork(&sub, &v.Run))
+}
+
+// submitted returns the answer to a submission with a key. v is the run that it created, or that of an earlier submission. same
+// says whether that one requested the same work.
+func (s *Server) submitted(ctx context.Context, v RunView, created bool, key string, same bool) (*tagged[RunView], error) {
+	if !same {
 		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf(
-			"key %q was used for another submission, run %s: use a new key for new work", sub.Key, v.Name()))
+			"key %q was used for another submission, run %s: use a new key for new work", key, v.Name()))
 	}
-	return show(http.StatusOK, s.maskedRun(ctx, v)), nil
+	return show(statusOf(created), s.maskedRun(ctx, v)), nil
 }
 
 // checkAdHocSize limits the size of a run with its own spec, so that the record has enough room for the state of the run.
@@ -142,10 +145,7 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	c := job.Cancel{At: now, By: caller(ctx), Reason: "canceled by request"}
-	if in.Body != nil && in.Body.Reason != "" {
-		c.Reason = in.Body.Reason
-	}
+	c := job.Cancel{At: now, By: caller(ctx), Reason: cmp.Or(in.Body.text(), "canceled by request")}
 	v, err := s.back.Replica.Cancel(ctx, in.Job, in.Slot, c)
 	if err != nil {
 		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
@@ -174,14 +174,8 @@ func (s *Server) retryRun(ctx context.Context, in *struct {
 		return nil, err
 	}
 	v, created, err := s.back.Replica.Retry(ctx, in.Job, in.Slot, key, caller(ctx), in.Resume)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
-	case created:
-		return show(http.StatusCreated, s.maskedRun(ctx, v)), nil
-	case v.RetryOf != in.Job+"/"+in.Slot:
-		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf(
-			"key %q was used for another submission, run %s: use a new key for new work", key, v.Name()))
 	}
-	return show(http.StatusOK, s.maskedRun(ctx, v)), nil
+	return s.submitted(ctx, v, created, key, created || v.RetryOf == in.Job+"/"+in.Slot)
 }

@@ -22,12 +22,7 @@ func TestFindJobsRefusesAnUnknownState(t *testing.T) {
 func TestLiveSaysWhichJobsHaveChanged(t *testing.T) {
 	f := newFake()
 	srv := serve(t, f.backend())
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/v1/live?after=101", http.NoBody)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
+	res, _ := open(t, srv.URL+"/v1/live?after=101")
 	lines := bufio.NewScanner(res.Body)
 	await := func(want string) {
 		t.Helper()

@@ -132,6 +132,14 @@ func instant(parameter, s string) (time.Time, error) {
 	return recordable("query."+parameter, t)
 }
 
+// presentOr parses the time of a query, which is now by default.
+func (s *Server) presentOr(parameter, text string) (time.Time, error) {
+	if text == "" {
+		return s.present(), nil
+	}
+	return instant(parameter, text)
+}
+
 // recordable returns t in UTC. It refuses a time that records and answers cannot hold: RFC 3339 has years of four digits. The zone
 // of a client can move a time out of them.
 func recordable(location string, t time.Time) (time.Time, error) {

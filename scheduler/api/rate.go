@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"math"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -80,11 +79,7 @@ func clientOf(r *http.Request) string {
 	if c := proven(r.Context()); !c.Anonymous() {
 		return c.Principal
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
+	return hostOf(r)
 }
 
 // wait returns how long a client must wait before its next request; 0 if it need not wait.

@@ -36,6 +36,14 @@ func (v LimitView) shown() (LimitView, int64) { return v, v.Revision }
 
 func (v RunView) shown() (RunView, int64) { return v, v.Revision }
 
+// statusOf returns the status of an answer that has created a record or not.
+func statusOf(created bool) int {
+	if created {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
 // show returns the answer for a record.
 func show[V view[V]](status int, v V) *tagged[V] {
 	v, revision := v.shown()
@@ -113,10 +121,7 @@ func (s *Server) readJob(ctx context.Context, in *struct {
 
 func (s *Server) readLimits(ctx context.Context, _ *struct{}) (*body[LimitList], error) {
 	limits, err := s.back.Replica.Limits(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &body[LimitList]{LimitList{Limits: list(limits)}}, nil
+	return &body[LimitList]{LimitList{Limits: list(limits)}}, err
 }
 
 func (s *Server) readRuns(ctx context.Context, in *struct {
@@ -197,10 +202,7 @@ func (s *Server) maskedRun(ctx context.Context, v RunView) RunView {
 
 func (s *Server) readWorkers(ctx context.Context, _ *struct{}) (*body[WorkerList], error) {
 	workers, err := s.back.Replica.Workers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &body[WorkerList]{WorkerList{Workers: list(workers)}}, nil
+	return &body[WorkerList]{WorkerList{Workers: list(workers)}}, err
 }
 
 func (s *Server) readNext(ctx context.Context, in *struct {
@@ -208,12 +210,9 @@ func (s *Server) readNext(ctx context.Context, in *struct {
 	N    int    `query:"n" default:"10" minimum:"1" maximum:"1000"`
 	From string `query:"from" doc:"Slots after it, RFC 3339; now by default"`
 }) (*body[NextView], error) {
-	from := s.present()
-	if in.From != "" {
-		var err error
-		if from, err = instant("from", in.From); err != nil {
-			return nil, err
-		}
+	from, err := s.presentOr("from", in.From)
+	if err != nil {
+		return nil, err
 	}
 	v, err := s.back.Replica.Next(ctx, in.Job, from, in.N)
 	if err != nil {

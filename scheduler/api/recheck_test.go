@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func TestAStreamEndsWithTheProofOfItsCaller(t *testing.T) {
 				srv := serve(t, f.backend(), func(c *api.Config) { c.Auth, c.Recheck = p, 10*time.Millisecond })
 
 				ended := make(chan error, 1)
-				res := open(t, srv.URL+path, "Authorization", api.SessionScheme+string(key))
+				res, _ := open(t, srv.URL+path, "Authorization", api.SessionScheme+string(key))
 				go func() {
 					_, err := io.Copy(io.Discard, res.Body)
 					ended <- err
@@ -79,23 +80,24 @@ func TestAStreamEndsWithTheProofOfItsCaller(t *testing.T) {
 	}
 }
 
-// open begins a request whose answer has no end.
-func open(t *testing.T, address string, header, value string) *http.Response {
+// open begins a request whose answer has no end. headers are pairs of name and value. hangUp ends the request.
+func open(t *testing.T, address string, headers ...string) (res *http.Response, hangUp func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set(header, value)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
+	for pair := range slices.Chunk(headers, 2) {
+		req.Header.Set(pair[0], pair[1])
+	}
+	if res, err = http.DefaultClient.Do(req); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = res.Body.Close() })
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("got %s", res.Status)
 	}
-	return res
+	return res, cancel
 }

@@ -125,3 +125,11 @@ type AdHocRequest struct {
 type ReasonRequest struct {
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Shown as the reason"`
 }
+
+// text returns the reason; empty without a body.
+func (r *ReasonRequest) text() string {
+	if r == nil {
+		return ""
+	}
+	return r.Reason
+}

@@ -2,9 +2,7 @@ package api_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -59,18 +57,8 @@ func TestAJobOutOfScopeDoesNotExist(t *testing.T) {
 // streamed returns what an event stream sends up to the first event.
 func streamed(t *testing.T, address, token string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
+	res, hangUp := open(t, address, "Authorization", "Bearer "+token)
+	defer hangUp()
 	var text strings.Builder
 	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
 		text.WriteString(lines.Text() + "\n")

@@ -56,15 +56,19 @@ func cookieName(r *http.Request) string {
 // setSession gives the browser the cookie of a session; the empty key removes it. The cookie has no age: the browser forgets it
 // when it closes, and the store when the session expires.
 func setSession(w http.ResponseWriter, r *http.Request, key auth.Key) {
-	c := &http.Cookie{
-		Name: cookieName(r), Value: string(key), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		// Behind a proxy, only the proxy knows that the browser uses TLS.
-		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	setCookie(w, r, cookieName(r), string(key), 0)
+}
+
+// setCookie gives the browser a cookie for an age in seconds; 0 stands for no age. The empty value removes the cookie. A page of
+// another site cannot read it.
+func setCookie(w http.ResponseWriter, r *http.Request, name, value string, age int) {
+	if value == "" {
+		age = -1
 	}
-	if key == "" {
-		c.MaxAge = -1
-	}
-	http.SetCookie(w, c)
+	http.SetCookie(w, &http.Cookie{
+		Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: age,
+		Secure: publicScheme(r) == "https",
+	})
 }
 
 // proofOf returns what a replica sends to another process to prove the caller of a request: its token, or its session. A caller on
@@ -93,21 +97,19 @@ type LoginCode struct {
 	Path string `json:"path" doc:"Path of this server that signs a browser in, once and within five minutes" example:"/login?code=0"`
 }
 
-type loginCodeOutput struct{ Body LoginCode }
-
 func (s *Server) registerLoginCodes(doc huma.API) {
 	register(s, doc, operation{
 		id: "create-login-code", right: auth.Read, method: "POST", path: "/v1/login-codes",
 		summary: "A path that signs a browser in once", status: http.StatusCreated,
-	}, func(ctx context.Context, _ *struct{}) (*loginCodeOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*body[LoginCode], error) {
 		c := proven(ctx)
 		if s.cfg.Sessions == nil || c.Anonymous() { // nobody needs to sign in
-			return &loginCodeOutput{Body: LoginCode{Path: "/"}}, nil
+			return &body[LoginCode]{LoginCode{Path: "/"}}, nil
 		}
 		code, err := s.cfg.Sessions.Code(ctx, c)
 		if err != nil {
 			return nil, fmt.Errorf("%w: the store did not accept the code: %w", ErrUnavailable, err)
 		}
-		return &loginCodeOutput{Body: LoginCode{Path: loginPath + "?code=" + string(code)}}, nil
+		return &body[LoginCode]{LoginCode{Path: loginPath + "?code=" + string(code)}}, nil
 	})
 }

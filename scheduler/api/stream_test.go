@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -22,20 +21,7 @@ import (
 // joined by |. Of the data it keeps only the kind and the name of the event.
 func frames(t *testing.T, srv *httptest.Server, query string, headers ...string) (next func() string, hangUp func()) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+"/v1/events"+query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = res.Body.Close() })
+	res, hangUp := open(t, srv.URL+"/v1/events"+query, headers...)
 	if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
 		t.Fatalf("content type: got %q (%s)", got, res.Status)
 	}
@@ -64,7 +50,7 @@ func frames(t *testing.T, srv *httptest.Server, query string, headers ...string)
 			}
 			frame = append(frame, line)
 		}
-	}, cancel
+	}, hangUp
 }
 
 func expect(t *testing.T, next func() string, want ...string) {
@@ -223,22 +209,10 @@ func TestFollowedLogs(t *testing.T) {
 	r, w := io.Pipe()
 	f.output["backup/r1"] = func(context.Context, bool) (io.ReadCloser, error) { return tail{r}, nil }
 	srv := serve(t, f.backend(), func(c *api.Config) { c.RequestTimeout = 20 * time.Millisecond })
-	open := func(t *testing.T) (*http.Response, context.CancelFunc) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+"/v1/runs/backup/r1/logs?follow=true", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(cancel)
-		return res, cancel
-	}
+	logs := srv.URL + "/v1/runs/backup/r1/logs?follow=true"
 
 	t.Run("arrive as they are written", func(t *testing.T) {
-		res, _ := open(t)
+		res, _ := open(t, logs)
 		defer res.Body.Close()
 		buf := make([]byte, 10)
 		for _, line := range []string{"one\n", "two\n"} {
@@ -257,7 +231,7 @@ func TestFollowedLogs(t *testing.T) {
 	})
 	t.Run("that break off have no proper end", func(t *testing.T) {
 		r, w = io.Pipe()
-		res, _ := open(t)
+		res, _ := open(t, logs)
 		defer res.Body.Close()
 		w.CloseWithError(errors.New("the worker is gone"))
 		if _, err := io.ReadAll(res.Body); err == nil {
@@ -266,7 +240,7 @@ func TestFollowedLogs(t *testing.T) {
 	})
 	t.Run("are closed when the client hangs up", func(t *testing.T) {
 		r, w = io.Pipe()
-		_, hangUp := open(t)
+		_, hangUp := open(t, logs)
 		hangUp()
 		until(t, "a closed pipe", func() bool { _, err := io.WriteString(w, "x"); return errors.Is(err, io.ErrClosedPipe) })
 	})

@@ -81,12 +81,9 @@ func (s *Server) readIncident(ctx context.Context, in *struct {
 	if s.sees(ctx) != nil {
 		return nil, huma.Error403Forbidden("a summary names all jobs: a role without a scope is needed")
 	}
-	at := s.present()
-	if in.At != "" {
-		var err error
-		if at, err = instant("at", in.At); err != nil {
-			return nil, err
-		}
+	at, err := s.presentOr("at", in.At)
+	if err != nil {
+		return nil, err
 	}
 	v, err := s.back.Replica.Incident(ctx, at)
 	if errors.Is(err, job.ErrNotFound) {

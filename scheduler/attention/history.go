@@ -105,7 +105,7 @@ func older(a, b *job.Run) *job.Run {
 
 // failing returns an item if the last run of the job failed.
 func (h *history) failing(name string) []Item {
-	if h == nil || h.last == nil || !failed(h.last.State) || h.last.State == job.Lost {
+	if h.last == nil || !failed(h.last.State) || h.last.State == job.Lost {
 		return nil
 	}
 	text, reason := fmt.Sprintf("Job %s fails: its last run %s", name, strings.ReplaceAll(string(h.last.State), "_", " ")), ": "
@@ -125,9 +125,6 @@ func (h *history) failing(name string) []Item {
 
 // lost returns an item for each lost run that was not repeated.
 func (h *history) lost(now time.Time) (items []Item) {
-	if h == nil {
-		return nil
-	}
 	for _, r := range h.losts {
 		if h.repeated[r.Name()] || now.Sub(r.Ended()) > lostFor {
 			continue
@@ -142,9 +139,6 @@ func (h *history) lost(now time.Time) (items []Item) {
 
 // waiting returns items for runs that wait too long.
 func (h *history) waiting(j *job.Job, f Facts) (items []Item) {
-	if h == nil {
-		return nil
-	}
 	if r := h.breaker; r != nil {
 		items = append(items, Item{
 			Kind: Breaker, Job: j.Name, Run: r.Name(), Since: r.Due, Next: "rota runs " + j.Name + " --state failed",
@@ -174,10 +168,9 @@ func (h *history) waiting(j *job.Job, f Facts) (items []Item) {
 		if r.Reason != "" {
 			text += ": " + r.Reason
 		}
-		items = append(
-			items,
-			Item{Kind: Late, Job: j.Name, Run: r.Name(), Since: r.Due, Text: text + ".", Next: "rota run-info " + r.Name()},
-		)
+		items = append(items, Item{
+			Kind: Late, Job: j.Name, Run: r.Name(), Since: r.Due, Text: text + ".", Next: "rota run-info " + r.Name(),
+		})
 	}
 	return items
 }

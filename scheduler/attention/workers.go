@@ -11,29 +11,20 @@ import (
 // machine is under pressure, and those that cannot upload output to output.store. The items are in the order of Sort.
 func OfWorkers(workers []*job.Worker) (items []Item) {
 	for _, w := range workers {
+		add := func(kind, next, text string) {
+			items = append(items, Item{Kind: kind, Node: w.Name, Next: next, Text: "Worker " + w.Name + " " + text + "."})
+		}
 		if w.Broken != "" {
-			items = append(items, Item{
-				Kind: Broken, Node: w.Name, Next: "rota doctor",
-				Text: "Worker " + w.Name + " takes no runs until this is repaired: " + w.Broken + ".",
-			})
+			add(Broken, "rota doctor", "takes no runs until this is repaired: "+w.Broken)
 		}
 		for _, kind := range slices.Sorted(maps.Keys(w.Away)) {
-			items = append(items, Item{
-				Kind: Broken, Node: w.Name, Next: "rota doctor",
-				Text: "Worker " + w.Name + " takes no " + kind + " jobs until this is repaired: " + w.Away[kind] + ".",
-			})
+			add(Broken, "rota doctor", "takes no "+kind+" jobs until this is repaired: "+w.Away[kind])
 		}
 		if w.OutputTrouble != "" {
-			items = append(items, Item{
-				Kind: Output, Node: w.Name, Next: "rota doctor",
-				Text: "Worker " + w.Name + " cannot upload output, which waits there while runs continue: " + w.OutputTrouble + ".",
-			})
+			add(Output, "rota doctor", "cannot upload output, which waits there while runs continue: "+w.OutputTrouble)
 		}
 		if w.Pressure != "" {
-			items = append(items, Item{
-				Kind: Pressure, Node: w.Name, Next: "rota workers",
-				Text: "Worker " + w.Name + " takes no runs since its machine reached " + w.Pressure + ".",
-			})
+			add(Pressure, "rota workers", "takes no runs since its machine reached "+w.Pressure)
 		}
 	}
 	Sort(items)

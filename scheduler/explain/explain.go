@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -113,10 +114,7 @@ func SlotAmong(slots []time.Time, at time.Time) (slot time.Time, ok bool) {
 // Explain explains whether the slot that a client means by the time at ran or will run, and why.
 func Explain(f Facts, at time.Time) Answer {
 	a := explain(f, at)
-	slot := a.Slot
-	if slot.IsZero() {
-		slot = at
-	}
+	slot := cmp.Or(a.Slot, at)
 	for i := range f.Events {
 		if e := &f.Events[i]; e.Kind == job.EventLate && within(time.Second, e.From, slot) {
 			a.Text = append(a.Text, fmt.Sprintf("It was late: %s.", e.Reason))
@@ -233,10 +231,8 @@ func explainNoSlot(f Facts, at time.Time) Answer {
 		a.Text = append(a.Text, off+".")
 	}
 	date := at.In(location(f.Job.Spec.Timezone)).Format(time.DateOnly)
-	for _, d := range f.Job.Spec.Exclude {
-		if d == date {
-			a.Text = append(a.Text, fmt.Sprintf("The job excludes %s.", d))
-		}
+	if slices.Contains(f.Job.Spec.Exclude, date) {
+		a.Text = append(a.Text, fmt.Sprintf("The job excludes %s.", date))
 	}
 	return a
 }

@@ -127,10 +127,7 @@ func (w *writer) parents(list []Parent) {
 }
 
 func (s *scanner) parents() (list []Parent) {
-	if !s.next(`,"after":[`) {
-		return nil
-	}
-	for more := true; more && !s.bad; more = s.next(`,`) {
+	for range s.list(`,"after":[`, `]`) {
 		var p Parent
 		p.Job = s.must(`{"job":`)
 		p.ID = s.string(`,"id":`)
@@ -140,22 +137,17 @@ func (s *scanner) parents() (list []Parent) {
 		s.expect(`}`)
 		list = append(list, p)
 	}
-	s.expect(`]`)
 	return list
 }
 
 // after reads the parents of a step.
 func (s *scanner) after() (list []After) {
-	if !s.next(`,"after":[`) {
-		return nil
-	}
-	for more := true; more && !s.bad; more = s.next(`,`) {
+	for range s.list(`,"after":[`, `]`) {
 		var a After
 		a.Job = s.must(`{"job":`)
 		a.When = When(s.string(`,"when":`))
 		s.expect(`}`)
 		list = append(list, a)
 	}
-	s.expect(`]`)
 	return list
 }

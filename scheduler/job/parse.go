@@ -94,27 +94,16 @@ func (o *Order) ParseJSON(b []byte) bool {
 	*o = Order{Rev: o.Rev}
 	o.ID = s.must(`{"id":`)
 	o.Session = s.must(`,"session":`)
-	if s.next(`,"jobs":[`) {
-		for more := true; more && !s.bad; more = s.next(`,`) {
-			o.JobRevs = append(o.JobRevs, s.digits())
-		}
-		s.expect(`]`)
+	for range s.list(`,"jobs":[`, `]`) {
+		o.JobRevs = append(o.JobRevs, s.digits())
 	}
-	if s.next(`,"stop":[`) {
-		for more := true; more && !s.bad; more = s.next(`,`) {
-			o.Stop = append(o.Stop, string(s.quoted()))
+	o.Stop = s.strings(`,"stop":[`)
+	for range s.list(`,"runs":[`, `]`) {
+		if o.Runs == nil {
+			o.Runs = make([]Run, 0, max(1, len(o.JobRevs)))
 		}
-		s.expect(`]`)
-	}
-	if s.next(`,"runs":[`) {
-		for more := true; more && !s.bad; more = s.next(`,`) {
-			if o.Runs == nil {
-				o.Runs = make([]Run, 0, max(1, len(o.JobRevs)))
-			}
-			o.Runs = append(o.Runs, Run{})
-			s.run(&o.Runs[len(o.Runs)-1])
-		}
-		s.expect(`]`)
+		o.Runs = append(o.Runs, Run{})
+		s.run(&o.Runs[len(o.Runs)-1])
 	}
 	s.expect(`}`)
 	return s.end()

@@ -33,17 +33,13 @@ func (j *Job) ParseJSON(b []byte) bool {
 }
 
 func (s *scanner) pauses() (list []PastPause) {
-	if !s.next(`,"pauses":[`) {
-		return nil
-	}
-	for more := true; more && !s.bad; more = s.next(`,`) {
+	for range s.list(`,"pauses":[`, `]`) {
 		var p PastPause
 		p.From = s.mustTime(`{"from":`)
 		p.Until = s.mustTime(`,"until":`)
 		s.expect(`}`)
 		list = append(list, p)
 	}
-	s.expect(`]`)
 	return list
 }
 
@@ -91,33 +87,37 @@ func (s *scanner) spec(spec *Spec) {
 	s.first = false
 }
 
+// list reads a list or an object with at least one element; it may be missing. The body of the loop over it reads an element.
+func (s *scanner) list(lead, end string) func(yield func() bool) {
+	return func(yield func() bool) {
+		if !s.next(lead) {
+			return
+		}
+		for more := true; more && !s.bad; more = s.next(`,`) {
+			if !yield() {
+				return
+			}
+		}
+		s.expect(end)
+	}
+}
+
 // strings reads a list with at least one element.
 func (s *scanner) strings(lead string) (list []string) {
-	if !s.next(lead) {
-		return nil
-	}
-	for more := true; more && !s.bad; more = s.next(`,`) {
+	for range s.list(lead, `]`) {
 		list = append(list, string(s.quoted()))
 	}
-	s.expect(`]`)
 	return list
 }
 
 // mapping reads an object of strings with at least one member.
 func (s *scanner) mapping(lead string) map[string]string {
-	if !s.next(lead) {
-		return nil
-	}
-	all := make(map[string]string, 1)
-	for more := true; more && !s.bad; more = s.next(`,`) {
+	var all map[string]string
+	for range s.list(lead, `}`) {
 		key := string(s.quoted())
-		if _, twice := all[key]; twice {
-			s.bad = true
-		}
 		s.expect(`:`)
-		all[key] = string(s.quoted())
+		enter(s, &all, key, string(s.quoted()))
 	}
-	s.expect(`}`)
 	return all
 }
 
@@ -130,13 +130,9 @@ func (s *scanner) rate(lead string) (r Rate) {
 
 // times reads a list with at least one element.
 func (s *scanner) times(lead string) (list []time.Time) {
-	if !s.next(lead) {
-		return nil
-	}
-	for more := true; more && !s.bad; more = s.next(`,`) {
+	for range s.list(lead, `]`) {
 		list = append(list, s.instant())
 	}
-	s.expect(`]`)
 	return list
 }
 
@@ -149,12 +145,8 @@ func (s *scanner) pointer(lead string) *time.Time {
 }
 
 func (s *scanner) notify() Notify {
-	if !s.next(`,"notify":{`) {
-		return nil
-	}
-	s.first = false
-	list := make(Notify, 1)
-	for more := true; more && !s.bad; more = s.next(`,`) {
+	var list Notify
+	for range s.list(`,"notify":{`, `}`) {
 		name := string(s.quoted())
 		var n Notifier
 		n.URL = s.must(`:{"url":`)
@@ -165,11 +157,18 @@ func (s *scanner) notify() Notify {
 		n.Repeat = s.duration(`,"repeat":`)
 		n.Template = s.string(`,"template":`)
 		s.expect(`}`)
-		if _, twice := list[name]; twice {
-			s.bad = true
-		}
-		list[name] = n
+		enter(s, &list, name, n)
 	}
-	s.expect(`}`)
 	return list
+}
+
+// enter adds a member to a map that may be nil, unless the map has it.
+func enter[M ~map[string]V, V any](s *scanner, m *M, key string, value V) {
+	if *m == nil {
+		*m = make(M, 1)
+	}
+	if _, twice := (*m)[key]; twice {
+		s.bad = true
+	}
+	(*m)[key] = value
 }

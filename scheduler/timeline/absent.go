@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -43,10 +44,7 @@ func Absences(reports map[string]Report) []job.Outage {
 		}
 	}
 	slices.SortFunc(proven, func(a, b job.Outage) int {
-		if c := a.From.Compare(b.From); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Node, b.Node)
+		return cmp.Or(a.From.Compare(b.From), strings.Compare(a.Node, b.Node))
 	})
 	return proven
 }

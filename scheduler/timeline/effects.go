@@ -37,9 +37,10 @@ func (t *teller) tellRuns() {
 	case len(retried) == 0 && len(lost) == 0:
 		t.say("No run was retried or lost")
 	case len(retried) == 0:
-		t.say("No run was retried, ", isAre(len(lost), "run"), " lost")
+		t.say("No run was retried, ", counted(len(lost), "run"), verb(len(lost), " is", " are"), " lost")
 	default:
-		t.say(wasWere(len(retried), "run"), " retried (", names(retried), "), ", fmt.Sprint(len(lost)), " lost")
+		t.say(counted(len(retried), "run"), verb(len(retried), " was", " were"), " retried (", names(retried), "), ",
+			fmt.Sprint(len(lost)), " lost")
 	}
 	t.tellMissed()
 	if slowest >= time.Second {
@@ -53,7 +54,7 @@ func (t *teller) tellRuns() {
 		t.say(r.Name(), " is lost: check its target, then run `rota retry ", r.Name(), "` if it did not take place")
 	}
 	if more := len(lost) - named; more > 0 {
-		t.say(isAre(more, "more run"), " lost: `rota runs --state lost` lists them")
+		t.say(counted(more, "more run"), verb(more, " is", " are"), " lost: `rota runs --state lost` lists them")
 	}
 }
 
@@ -79,15 +80,11 @@ func (t *teller) tellMissed() {
 	}
 	slices.Sort(jobs)
 	for _, name := range jobs[:min(len(jobs), named)] {
-		verb := " were skipped"
-		if missed[name] == 1 {
-			verb = " was skipped"
-		}
 		atLeast := ""
 		if partial[name] {
 			atLeast = "At least "
 		}
-		t.say(atLeast, counted(missed[name], "slot"), " of ", name, verb)
+		t.say(atLeast, counted(missed[name], "slot"), " of ", name, verb(missed[name], " was", " were"), " skipped")
 		total -= missed[name]
 	}
 	if total > 0 {
@@ -95,18 +92,11 @@ func (t *teller) tellMissed() {
 	}
 }
 
-func isAre(n int, noun string) string {
+func verb(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + noun + " is"
+		return one
 	}
-	return counted(n, noun) + " are"
-}
-
-func wasWere(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " was"
-	}
-	return counted(n, noun) + " were"
+	return many
 }
 
 // names lists the first names, each once, in their order.

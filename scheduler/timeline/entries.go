@@ -134,16 +134,12 @@ func began(e *job.Event) string {
 func ofEvent(e *job.Event) []Entry {
 	switch e.Kind {
 	case job.EventSkipped:
-		kind := KindSkipped
-		if isMissed(e.Reason) {
-			kind = KindMissed
-		}
 		slots := counted(e.Count, "slot")
 		if e.Partial {
 			slots = "at least " + slots
 		}
 		return []Entry{{
-			At: e.At, Kind: kind, Job: e.Job, From: e.From, To: e.To, Count: e.Count,
+			At: e.At, Kind: skipKind(e.Reason), Job: e.Job, From: e.From, To: e.To, Count: e.Count,
 			Text: fmt.Sprintf("%s of %s did not run: %s.", slots, e.Job, e.Reason),
 		}}
 	case job.EventLate:
@@ -166,6 +162,13 @@ func ofEvent(e *job.Event) []Entry {
 
 func isMissed(reason string) bool { return strings.HasPrefix(reason, "missed") }
 
+func skipKind(reason string) string {
+	if isMissed(reason) {
+		return KindMissed
+	}
+	return KindSkipped
+}
+
 // Tells reports whether the timeline or a summary of an incident may name a run. Most runs succeed on time at the first attempt.
 func Tells(r *job.Run) bool {
 	switch r.State {
@@ -186,16 +189,8 @@ func ofRun(r *job.Run) (list []Entry) {
 	for i, a := range r.Attempts {
 		if a.State != job.Succeeded && a.State != job.Canceled && (i < last || !r.State.Terminal()) {
 			_, ended := r.Span(i)
-			add(
-				ended,
-				KindRetried,
-				"Attempt %d of %s on %s was %s and is repeated%s.",
-				a.Number,
-				r.Name(),
-				a.Worker,
-				worded(a.State),
-				because(a.Reason),
-			)
+			add(ended, KindRetried, "Attempt %d of %s on %s was %s and is repeated%s.",
+				a.Number, r.Name(), a.Worker, worded(a.State), because(a.Reason))
 		}
 	}
 	if started := firstStart(r); r.Late && !started.IsZero() {
@@ -207,11 +202,7 @@ func ofRun(r *job.Run) (list []Entry) {
 	case job.Lost:
 		add(r.Ended(), KindLost, "%s is lost%s.", r.Name(), because(r.Reason))
 	case job.Skipped:
-		kind := KindSkipped
-		if isMissed(r.Reason) {
-			kind = KindMissed
-		}
-		add(r.Ended(), kind, "%s did not run%s.", r.Name(), because(r.Reason))
+		add(r.Ended(), skipKind(r.Reason), "%s did not run%s.", r.Name(), because(r.Reason))
 	}
 	return list
 }

@@ -66,18 +66,8 @@ func recordOutage(stored []*job.Event, o job.Outage) (job.Event, bool) {
 		return next, !next.From.Equal(e.From) || !next.To.Equal(e.To) || next.Cause != e.Cause
 	}
 	return job.Event{
-		ID: job.EventID(
-			o.From,
-			"outage-"+o.Node,
-		),
-		Kind:   job.EventOutage,
-		Job:    job.ClusterEvents,
-		At:     o.From,
-		Reason: "a replica did not answer",
-		From:   o.From,
-		To:     o.Until,
-		Node:   o.Node,
-		Cause:  o.Cause,
+		ID: job.EventID(o.From, "outage-"+o.Node), Kind: job.EventOutage, Job: job.ClusterEvents, At: o.From,
+		Reason: "a replica did not answer", From: o.From, To: o.Until, Node: o.Node, Cause: o.Cause,
 	}, true
 }
 

@@ -9,16 +9,12 @@ import (
 
 // StartBackfill runs past slots of a job. A repetition of a running backfill has no further effect.
 func (c *Client) StartBackfill(ctx context.Context, name string, r api.BackfillRequest) (api.BackfillView, error) {
-	v, _, err := fetch[api.BackfillView](ctx, c, call{
-		method: http.MethodPost, path: jobPath(name) + "/backfill", body: r, repeatable: true,
-	})
-	return v, err
+	return ask[api.BackfillView](ctx, c, call{path: jobPath(name) + "/backfill", body: r})
 }
 
 // StopBackfill stops the running backfill of a job.
 func (c *Client) StopBackfill(ctx context.Context, name string) (api.BackfillView, error) {
-	v, _, err := fetch[api.BackfillView](ctx, c, call{method: http.MethodDelete, path: jobPath(name) + "/backfill", repeatable: true})
-	return v, err
+	return result[api.BackfillView](ctx, c, call{method: http.MethodDelete, path: jobPath(name) + "/backfill", repeatable: true})
 }
 
 // Backfill returns the latest backfill of a job.

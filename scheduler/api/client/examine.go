@@ -26,9 +26,8 @@ func (c *Client) Import(ctx context.Context, r api.ImportRequest) (api.ImportVie
 	return ask[api.ImportView](ctx, c, call{path: "/v1/import", body: r})
 }
 
-// ask posts a question. It changes nothing, so any server may answer it.
+// ask posts a request whose repetition has no further effect, so that any server may answer it.
 func ask[V any](ctx context.Context, c *Client, q call) (V, error) {
 	q.method, q.repeatable = http.MethodPost, true
-	v, _, err := fetch[V](ctx, c, q)
-	return v, err
+	return result[V](ctx, c, q)
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
@@ -58,8 +60,40 @@ func complete(answer any) bool {
 	return true
 }
 
+// result is fetch without the status.
+func result[T any](ctx context.Context, c *Client, q call) (T, error) {
+	v, _, err := fetch[T](ctx, c, q)
+	return v, err
+}
+
 // get sends a request that reads, and decodes the answer.
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
-	v, _, err := fetch[T](ctx, c, call{method: http.MethodGet, path: path, query: query})
-	return v, err
+	return result[T](ctx, c, call{method: http.MethodGet, path: path, query: query})
+}
+
+// parameters returns the parameters of a request that have a value. pairs are names, each before its value.
+func parameters(pairs ...string) url.Values {
+	query := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return query
+}
+
+// number returns a number as the value of a parameter; "" if it is not above 0.
+func number(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// instant returns a time as the value of a parameter; "" for the zero time.
+func instant(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339Nano)
 }

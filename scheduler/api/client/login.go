@@ -9,8 +9,7 @@ import (
 
 // LoginCode returns a path that signs a browser in once, with the rights of this client.
 func (c *Client) LoginCode(ctx context.Context) (api.LoginCode, error) {
-	v, _, err := fetch[api.LoginCode](ctx, c, call{method: http.MethodPost, path: "/v1/login-codes"})
-	return v, err
+	return result[api.LoginCode](ctx, c, call{method: http.MethodPost, path: "/v1/login-codes"})
 }
 
 // SignIn returns the principal that the server sees in this client, and how to sign in.

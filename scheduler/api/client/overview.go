@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -26,11 +24,10 @@ type JobFilter struct {
 // FindJobs returns one page of jobs, in the order of names. next is the field Continue of the previous page; empty for the first
 // page.
 func (c *Client) FindJobs(ctx context.Context, f JobFilter, next string) (api.JobPage, error) {
-	query := selection(f.Search, f.States, f.Limit, next)
-	set(query, "selector", f.Selector)
-	if f.Recent > 0 {
-		query.Set("recent", strconv.Itoa(f.Recent))
-	}
+	query := parameters(
+		"search", f.Search, "selector", f.Selector, "recent", number(f.Recent), "limit", number(f.Limit), "continue", next,
+	)
+	query["state"] = f.States
 	return get[api.JobPage](ctx, c, "/v1/find/jobs", query)
 }
 
@@ -52,10 +49,10 @@ type GanttFilter struct {
 // Gantt returns the runs and the slots of jobs in a span of time, past and planned. next is the field Continue of the previous
 // page; empty for the first page.
 func (c *Client) Gantt(ctx context.Context, f GanttFilter, next string) (api.GanttView, error) {
-	query := selection(f.Search, f.States, f.Limit, next)
+	query := parameters("search", f.Search, "continue", next, "limit", number(f.Limit), "job", f.Job)
+	query["state"] = f.States
 	query.Set("from", f.From.UTC().Format(time.RFC3339Nano))
 	query.Set("until", f.Until.UTC().Format(time.RFC3339Nano))
-	set(query, "job", f.Job)
 	return get[api.GanttView](ctx, c, "/v1/gantt", query)
 }
 
@@ -66,26 +63,15 @@ func (c *Client) Load(ctx context.Context) (api.LoadView, error) {
 
 // Month returns the slots of a job in one month of its time zone, and how their runs ended. Year 0 means the present month.
 func (c *Client) Month(ctx context.Context, name string, year int, month time.Month) (api.MonthView, error) {
-	query := url.Values{}
+	asked := ""
 	if year != 0 {
-		query.Set("month", time.Date(year, month, 1, 0, 0, 0, 0, time.UTC).Format("2006-01"))
+		asked = time.Date(year, month, 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
 	}
-	return get[api.MonthView](ctx, c, jobPath(name)+"/month", query)
+	return get[api.MonthView](ctx, c, jobPath(name)+"/month", parameters("month", asked))
 }
 
 // WorkflowRuns returns the latest runs of the workflow of a job: a row for each slot, with the run of each step. limit 0 means the
 // default of the server.
 func (c *Client) WorkflowRuns(ctx context.Context, name string, limit int) (api.WorkflowRunsView, error) {
-	return get[api.WorkflowRunsView](ctx, c, jobPath(name)+"/workflow/runs", selection("", nil, limit, ""))
-}
-
-// selection returns the parameters that lists of jobs share.
-func selection(search string, states []string, limit int, next string) url.Values {
-	query := url.Values{"state": states}
-	set(query, "search", search)
-	set(query, "continue", next)
-	if limit > 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
-	return query
+	return get[api.WorkflowRunsView](ctx, c, jobPath(name)+"/workflow/runs", parameters("limit", number(limit)))
 }

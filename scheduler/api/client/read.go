@@ -25,8 +25,7 @@ func (c *Client) Jobs(ctx context.Context) ([]api.JobView, error) { return c.Sel
 
 // SelectJobs returns the jobs that a selector of labels selects, in the order of their names. It reads all pages of the list.
 func (c *Client) SelectJobs(ctx context.Context, selector string) (jobs []api.JobView, err error) {
-	query := url.Values{}
-	set(query, "selector", selector)
+	query := parameters("selector", selector)
 	for {
 		page, err := get[api.JobList](ctx, c, "/v1/jobs", query)
 		if err != nil {
@@ -59,28 +58,18 @@ func (c *Client) Workers(ctx context.Context) ([]api.WorkerView, error) {
 // Timeline returns what happened since a time span before now (24h, 7d) or an RFC 3339 time, oldest first. jobName selects one job;
 // "" means all.
 func (c *Client) Timeline(ctx context.Context, since, jobName string) (api.Timeline, error) {
-	query := url.Values{}
-	set(query, "since", since)
-	set(query, "job", jobName)
-	return get[api.Timeline](ctx, c, "/v1/timeline", query)
+	return get[api.Timeline](ctx, c, "/v1/timeline", parameters("since", since, "job", jobName))
 }
 
 // Ranges returns the ranges of slots without runs, otherwise as Timeline.
 func (c *Client) Ranges(ctx context.Context, since, jobName string) ([]timeline.Entry, error) {
-	query := url.Values{"ranges": {"true"}}
-	set(query, "since", since)
-	set(query, "job", jobName)
-	line, err := get[api.Timeline](ctx, c, "/v1/timeline", query)
+	line, err := get[api.Timeline](ctx, c, "/v1/timeline", parameters("ranges", "true", "since", since, "job", jobName))
 	return line.Entries, err
 }
 
 // Incident summarizes the incident at an instant, or the last one before it. The zero time means now.
 func (c *Client) Incident(ctx context.Context, at time.Time) (timeline.Incident, error) {
-	query := url.Values{}
-	if !at.IsZero() {
-		query.Set("at", at.UTC().Format(time.RFC3339Nano))
-	}
-	return get[timeline.Incident](ctx, c, "/v1/incident", query)
+	return get[timeline.Incident](ctx, c, "/v1/incident", parameters("at", instant(at)))
 }
 
 // RunFilter selects runs. Its zero value selects all runs.
@@ -94,14 +83,7 @@ type RunFilter struct {
 
 // Runs returns one page of runs, the latest first. next is the field Continue of the previous page; empty for the first page.
 func (c *Client) Runs(ctx context.Context, f RunFilter, next string) (api.RunList, error) {
-	query := url.Values{}
-	set(query, "job", f.Job)
-	set(query, "selector", f.Selector)
-	set(query, "since", f.Since)
-	set(query, "continue", next)
-	if f.Limit > 0 {
-		query.Set("limit", strconv.Itoa(f.Limit))
-	}
+	query := parameters("job", f.Job, "selector", f.Selector, "since", f.Since, "continue", next, "limit", number(f.Limit))
 	for _, s := range f.States {
 		query.Add("state", string(s))
 	}
@@ -141,14 +123,7 @@ type AuditFilter struct {
 // Audit returns one page of audit records, the latest first. next is the field Continue of the previous page; empty for the first
 // page.
 func (c *Client) Audit(ctx context.Context, f AuditFilter, next string) (api.AuditList, error) {
-	query := url.Values{}
-	set(query, "job", f.Job)
-	set(query, "by", f.By)
-	set(query, "since", f.Since)
-	set(query, "continue", next)
-	if f.Limit > 0 {
-		query.Set("limit", strconv.Itoa(f.Limit))
-	}
+	query := parameters("job", f.Job, "by", f.By, "since", f.Since, "continue", next, "limit", number(f.Limit))
 	return get[api.AuditList](ctx, c, "/v1/audit", query)
 }
 
@@ -163,20 +138,12 @@ func (c *Client) Run(ctx context.Context, name string) (api.RunView, error) {
 
 // Next returns the first n slots of a job after from; the zero time means now.
 func (c *Client) Next(ctx context.Context, name string, from time.Time, n int) (api.NextView, error) {
-	query := url.Values{"n": {strconv.Itoa(n)}}
-	if !from.IsZero() {
-		query.Set("from", from.UTC().Format(time.RFC3339Nano))
-	}
-	return get[api.NextView](ctx, c, jobPath(name)+"/next", query)
+	return get[api.NextView](ctx, c, jobPath(name)+"/next", parameters("n", strconv.Itoa(n), "from", instant(from)))
 }
 
 // Workflow returns the workflow of a job. slot may be empty; otherwise each step shows its run of that slot or id.
 func (c *Client) Workflow(ctx context.Context, name, slot string) (api.WorkflowView, error) {
-	query := url.Values{}
-	if slot != "" {
-		query.Set("slot", slot)
-	}
-	return get[api.WorkflowView](ctx, c, jobPath(name)+"/workflow", query)
+	return get[api.WorkflowView](ctx, c, jobPath(name)+"/workflow", parameters("slot", slot))
 }
 
 // Explain explains what happened to the slot at the given time.
@@ -225,12 +192,6 @@ func (c *Client) probe(ctx context.Context, server string) (*http.Response, erro
 	}
 	res.Body = &released{ReadCloser: res.Body, release: cancel}
 	return res, nil
-}
-
-func set(query url.Values, name, value string) {
-	if value != "" {
-		query.Set(name, value)
-	}
 }
 
 func jobPath(name string) string { return "/v1/jobs/" + url.PathEscape(name) }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -25,10 +24,7 @@ func (c *Client) Logs(ctx context.Context, run string, attempt int, follow bool)
 	if err != nil {
 		return nil, err
 	}
-	query := url.Values{}
-	if attempt > 0 {
-		query.Set("attempt", strconv.Itoa(attempt))
-	}
+	query := parameters("attempt", number(attempt))
 	if follow {
 		query.Set("follow", "true")
 	}
@@ -117,8 +113,8 @@ var (
 
 // readStream reads the events of one connection. After each completely received revision, it sets last to that revision.
 func (c *Client) readStream(ctx context.Context, f EventFilter, last *int64, yield func(api.Event, error) bool) error {
-	query := url.Values{"kind": f.Kinds}
-	set(query, "job", f.Job)
+	query := parameters("job", f.Job)
+	query["kind"] = f.Kinds
 	header := map[string]string{"Accept": "text/event-stream"}
 	if *last > 0 {
 		header["Last-Event-ID"] = strconv.FormatInt(*last, 10)

@@ -31,14 +31,12 @@ func (c *Client) Tokens(ctx context.Context) ([]api.TokenView, error) {
 
 // CreateToken stores a token. The request has the hash of the secret, and not the secret.
 func (c *Client) CreateToken(ctx context.Context, r api.CreateTokenRequest) (api.TokenView, error) {
-	v, _, err := fetch[api.TokenView](ctx, c, call{method: http.MethodPost, path: "/v1/tokens", body: r})
-	return v, err
+	return result[api.TokenView](ctx, c, call{method: http.MethodPost, path: "/v1/tokens", body: r})
 }
 
 // RotateToken stores a second token with the rights of the token id.
 func (c *Client) RotateToken(ctx context.Context, id string, r api.RotateTokenRequest) (api.TokenView, error) {
-	v, _, err := fetch[api.TokenView](ctx, c, call{method: http.MethodPost, path: tokenPath(id) + "/rotate", body: r})
-	return v, err
+	return result[api.TokenView](ctx, c, call{method: http.MethodPost, path: tokenPath(id) + "/rotate", body: r})
 }
 
 // RevokeToken removes a token from the store.

@@ -84,43 +84,33 @@ func (c *Client) submit(ctx context.Context, path string, body any, key string) 
 
 // PauseJob stops the dispatching of a job until ResumeJob.
 func (c *Client) PauseJob(ctx context.Context, name, reason string) (api.JobView, error) {
-	return c.jobAction(ctx, name, "pause", reason)
+	return reasoned[api.JobView](ctx, c, jobPath(name)+"/pause", reason)
 }
 
 // ResumeJob resumes a paused job.
 func (c *Client) ResumeJob(ctx context.Context, name, reason string) (api.JobView, error) {
-	return c.jobAction(ctx, name, "resume", reason)
-}
-
-func (c *Client) jobAction(ctx context.Context, name, action, reason string) (api.JobView, error) {
-	v, _, err := fetch[api.JobView](ctx, c, call{
-		method: http.MethodPost, path: jobPath(name) + "/" + action, body: api.ReasonRequest{Reason: reason}, repeatable: true,
-	})
-	return v, err
+	return reasoned[api.JobView](ctx, c, jobPath(name)+"/resume", reason)
 }
 
 // PauseAll stops all dispatching until ResumeAll.
 func (c *Client) PauseAll(ctx context.Context, reason string) (api.GateView, error) {
-	return c.gate(ctx, "/v1/pause", reason)
+	return reasoned[api.GateView](ctx, c, "/v1/pause", reason)
 }
 
 // ResumeAll resumes dispatching.
 func (c *Client) ResumeAll(ctx context.Context, reason string) (api.GateView, error) {
-	return c.gate(ctx, "/v1/resume", reason)
+	return reasoned[api.GateView](ctx, c, "/v1/resume", reason)
 }
 
-func (c *Client) gate(ctx context.Context, path, reason string) (api.GateView, error) {
-	v, _, err := fetch[api.GateView](ctx, c, call{
-		method: http.MethodPost, path: path, body: api.ReasonRequest{Reason: reason}, repeatable: true,
-	})
-	return v, err
+// reasoned makes a change that takes a reason.
+func reasoned[V any](ctx context.Context, c *Client, path, reason string) (V, error) {
+	return ask[V](ctx, c, call{path: path, body: api.ReasonRequest{Reason: reason}})
 }
 
 // AcceptRestored accepts a store that was restored from a backup, for every process that waits. The server that answers must be
 // one that waits.
 func (c *Client) AcceptRestored(ctx context.Context) (api.RestoredView, error) {
-	v, _, err := fetch[api.RestoredView](ctx, c, call{method: http.MethodPost, path: "/v1/accept-restored-store"})
-	return v, err
+	return result[api.RestoredView](ctx, c, call{method: http.MethodPost, path: "/v1/accept-restored-store"})
 }
 
 // Cancel requests the end of a run.
@@ -129,10 +119,7 @@ func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, e
 	if err != nil {
 		return api.RunView{}, err
 	}
-	v, _, err := fetch[api.RunView](ctx, c, call{
-		method: http.MethodPost, path: path + "/cancel", body: api.ReasonRequest{Reason: reason},
-	})
-	return v, err
+	return result[api.RunView](ctx, c, call{method: http.MethodPost, path: path + "/cancel", body: api.ReasonRequest{Reason: reason}})
 }
 
 // Approve approves a run that waits for a person.
@@ -150,8 +137,7 @@ func (c *Client) runAction(ctx context.Context, run, action string, body any) (a
 	if err != nil {
 		return api.RunView{}, err
 	}
-	v, _, err := fetch[api.RunView](ctx, c, call{method: http.MethodPost, path: path + action, body: body, repeatable: true})
-	return v, err
+	return ask[api.RunView](ctx, c, call{path: path + action, body: body})
 }
 
 // Retry creates a run that repeats an ended run.
@@ -171,11 +157,10 @@ func (c *Client) RetryOnce(ctx context.Context, run, key string) (v api.RunView,
 }
 
 // Resume repeats an ended run, and the steps behind it that did not run because of it.
-func (c *Client) Resume(ctx context.Context, run string) (v api.RunView, err error) {
+func (c *Client) Resume(ctx context.Context, run string) (api.RunView, error) {
 	path, err := runPath(run)
 	if err != nil {
 		return api.RunView{}, err
 	}
-	v, _, err = fetch[api.RunView](ctx, c, call{method: http.MethodPost, path: path + "/retry", query: url.Values{"resume": {"true"}}})
-	return v, err
+	return result[api.RunView](ctx, c, call{method: http.MethodPost, path: path + "/retry", query: parameters("resume", "true")})
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -35,15 +34,15 @@ var actions = map[string]action{
 	"command":         {"submit-command", onCluster, prepareCommand, performCommand},
 	"pause-all":       {"pause-all", onCluster, preparePauseAll, performAll("/v1/pause", "paused")},
 	"resume-all":      {"resume-all", onCluster, prepareResumeAll, performAll("/v1/resume", "resumed")},
-	"pause-jobs":      {"pause-job", onSeveral, preparePauseJobs, performJobs("paused-jobs", pauseOne)},
-	"resume-jobs":     {"resume-job", onSeveral, prepareResumeJobs, performJobs("resumed-jobs", resumeOne)},
-	"run-jobs":        {"submit-run", onSeveral, prepareRunJobs, performJobs("ran-jobs", runOne)},
+	"pause-jobs":      {"pause-job", onSeveral, preparePauseJobs, severalJobs.perform("paused-jobs", pauseOne)},
+	"resume-jobs":     {"resume-job", onSeveral, prepareResumeJobs, severalJobs.perform("resumed-jobs", resumeOne)},
+	"run-jobs":        {"submit-run", onSeveral, prepareRunJobs, severalJobs.perform("ran-jobs", runOne)},
 	"limit":           {"put-limit", onCluster, prepareLimit, performLimit},
 	"delete-limit":    {"delete-limit", onCluster, prepareDeleteLimit, performDeleteLimit},
 	"backfill":        {"start-backfill", onJob, prepareBackfill, performBackfill},
 	"stop-backfill":   {"stop-backfill", onJob, prepareStopBackfill, performStopBackfill},
-	"cancel-runs":     {"cancel-run", onSeveral, prepareCancelRuns, performRuns("canceled-runs", cancelOne)},
-	"retry-runs":      {"retry-run", onSeveral, prepareRetryRuns, performRuns("retried-runs", retryOne)},
+	"cancel-runs":     {"cancel-run", onSeveral, prepareCancelRuns, severalRuns.perform("canceled-runs", cancelOne)},
+	"retry-runs":      {"retry-run", onSeveral, prepareRetryRuns, severalRuns.perform("retried-runs", retryOne)},
 	"accept-restored": {"accept-restored-store", onCluster, prepareRestored, performRestored},
 	"apply":           {"put-job", onCluster, prepareApply, performApply},
 	"import":          {"import-schedules", onCluster, prepareImport, performImport},
@@ -80,17 +79,16 @@ var doneNotes = map[string]string{
 }
 
 var reasonField = field{
-	Name:    "reason",
-	Label:   "Reason",
-	Kind:    "text",
-	Help:    "Others see it. It may be empty.",
-	Example: "database migration",
+	Name: "reason", Label: "Reason", Kind: "text", Help: "Others see it. It may be empty.", Example: "database migration",
 }
 
 // currentJob reads the job of a form.
 func currentJob(s *site, r *http.Request, f *form) (api.JobView, error) {
-	return get[api.JobView](s, r, "/v1/jobs/"+url.PathEscape(f.Job))
+	return get[api.JobView](s, r, jobPath(f.Job))
 }
+
+// firstActive names the first runs of a job that have not ended.
+func firstActive(v *api.JobView) string { return strings.Join(v.Active[:min(3, len(v.Active))], ", ") }
 
 func prepareRun(s *site, r *http.Request, f *form) error {
 	v, err := currentJob(s, r, f)
@@ -100,26 +98,16 @@ func prepareRun(s *site, r *http.Request, f *form) error {
 	f.Title, f.Verb = "Run "+f.Job, "Run"
 	f.Facts = append(f.Facts, "This creates one run, beside the schedule. The job's limits, labels and timeout apply to it.")
 	if n := v.ActiveRuns; n > 0 {
-		f.Facts = append(
-			f.Facts,
-			fmt.Sprintf("%s not ended yet: %s.", verb(n, "run has", "runs have"), strings.Join(v.Active[:min(3, len(v.Active))], ", ")),
-		)
+		f.Facts = append(f.Facts, fmt.Sprintf("%s not ended yet: %s.", verb(n, "run has", "runs have"), firstActive(&v)))
 	}
 	if v.Paused != nil {
 		f.Facts = append(f.Facts, "The job is paused. The run waits until somebody resumes the job.")
 	}
-	f.Fields = append(paramFields(v.Spec.Params), []field{
-		{
-			Name:    "payload",
-			Label:   "Payload",
-			Kind:    "area",
-			Help:    "JSON. Empty: the payload of the definition.",
-			Value:   string(v.Spec.Payload),
-			Example: `{"month": "2026-11"}`,
-		},
-		startField,
-		{Name: "key", Kind: "hidden", Value: newKey()},
-	}...)
+	payload := field{
+		Name: "payload", Label: "Payload", Kind: "area", Value: string(v.Spec.Payload), Example: `{"month": "2026-11"}`,
+		Help: "JSON. Empty: the payload of the definition.",
+	}
+	f.Fields = append(paramFields(v.Spec.Params), payload, startField, keyField())
 	if steps := s.behind(r, f.Job); len(steps) > 0 {
 		f.Fields = append(f.Fields, field{
 			Name: "workflow", Label: "Steps behind it", Kind: "choice", Options: []string{jobAlone, withSteps}, Value: jobAlone,
@@ -134,12 +122,12 @@ func performRun(s *site, r *http.Request, f *form) (string, error) {
 	body.In, body.At = f.start()
 	if text := strings.TrimSpace(f.value("payload")); text != "" {
 		if !json.Valid([]byte(text)) {
-			return "", &api.Problem{Fields: []api.FieldError{{Field: "payload", Message: "This is not JSON. Write text in double quotes."}}}
+			return "", wrong("payload", "This is not JSON. Write text in double quotes.")
 		}
 		body.Payload = json.RawMessage(text)
 	}
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, f.path()+"/runs", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, body, &made)
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/runs", keyFor(r, f, ""), body, &made)
 	return runLink(made.Ref) + "?done=run", err
 }
 
@@ -151,7 +139,7 @@ func preparePause(s *site, r *http.Request, f *form) error {
 	f.Title, f.Verb, f.Fields = "Pause "+f.Job, "Pause", []field{reasonField}
 	f.Facts = append(f.Facts, "No further slot of the job runs until somebody resumes it. Slots that pass meanwhile are skipped.")
 	if v.Next != nil {
-		f.Facts = append(f.Facts, "The first slot that is skipped: "+v.Next.UTC().Format("2006-01-02 15:04:05")+" UTC.")
+		f.Facts = append(f.Facts, "The first slot that is skipped: "+utcText(*v.Next)+".")
 	}
 	if n := v.ActiveRuns; n > 0 {
 		f.Facts = append(f.Facts, fmt.Sprintf("%s not ended. Those that have begun continue.", verb(n, "run has", "runs have")))
@@ -167,7 +155,7 @@ func prepareResume(s *site, r *http.Request, f *form) error {
 	f.Title, f.Verb = "Resume "+f.Job, "Resume"
 	f.Facts = []string{"The schedule of the job continues. Slots that passed during the pause stay skipped."}
 	if v.Next != nil {
-		f.Facts = append(f.Facts, "The next slot: "+v.Next.UTC().Format("2006-01-02 15:04:05")+" UTC.")
+		f.Facts = append(f.Facts, "The next slot: "+utcText(*v.Next)+".")
 	}
 	return nil
 }
@@ -175,15 +163,13 @@ func prepareResume(s *site, r *http.Request, f *form) error {
 // reasoned returns the action that posts a reason below the path of the form's job or run.
 func reasoned(suffix, done string) func(*site, *http.Request, *form) (string, error) {
 	return func(s *site, r *http.Request, f *form) (string, error) {
-		return f.Back + "?done=" + done, s.ops.Do(
-			r,
-			http.MethodPost,
-			f.path()+suffix,
-			nil,
-			api.ReasonRequest{Reason: f.value("reason")},
-			nil,
-		)
+		return f.Back + "?done=" + done, s.giveReason(r, f, f.path()+suffix)
 	}
+}
+
+// giveReason posts the reason of a form.
+func (s *site) giveReason(r *http.Request, f *form, path string) error {
+	return s.ops.Do(r, http.MethodPost, path, nil, api.ReasonRequest{Reason: f.value("reason")}, nil)
 }
 
 func prepareDelete(s *site, r *http.Request, f *form) error {
@@ -193,33 +179,19 @@ func prepareDelete(s *site, r *http.Request, f *form) error {
 	}
 	f.Title, f.Verb, f.Danger = "Delete "+f.Job, "Delete", true
 	if v.Origin.Kind == job.OriginFile {
-		f.Blocked, f.Error = true, "The job is defined in "+v.Origin.Source+". Remove it there, and apply the file again."
-		return nil
+		return f.block("The job is defined in " + v.Origin.Source + ". Remove it there, and apply the file again.")
 	}
 	f.Facts = append(f.Facts, "The definition is removed, and no further slot runs.")
 	if n := v.ActiveRuns; n > 0 {
-		f.Facts = append(
-			f.Facts,
-			fmt.Sprintf(
-				"%s not ended: %s. Runs that wait are canceled.",
-				verb(n, "run has", "runs have"),
-				strings.Join(v.Active[:min(3, len(v.Active))], ", "),
-			),
-		)
+		const fact = "%s not ended: %s. Runs that wait are canceled."
+		f.Facts = append(f.Facts, fmt.Sprintf(fact, verb(n, "run has", "runs have"), firstActive(&v)))
 	}
 	f.Fields = []field{{Name: "revision", Kind: "hidden", Value: fmt.Sprint(v.Revision)}}
 	return nil
 }
 
 func performDelete(s *site, r *http.Request, f *form) (string, error) {
-	return "/jobs?done=deleted", s.ops.Do(
-		r,
-		http.MethodDelete,
-		f.path(),
-		http.Header{"If-Match": {`"` + f.value("revision") + `"`}},
-		nil,
-		nil,
-	)
+	return "/jobs?done=deleted", s.ops.Do(r, http.MethodDelete, f.path(), ifMatch(f.value("revision")), nil, nil)
 }
 
 func prepareCancel(s *site, r *http.Request, f *form) error {
@@ -232,13 +204,8 @@ func prepareCancel(s *site, r *http.Request, f *form) error {
 	case v.State.Terminal():
 		f.Blocked, f.Error = true, "The run has ended: "+looks[string(v.State)].words+"."
 	case v.State == job.Running:
-		f.Facts = []string{
-			fmt.Sprintf(
-				"Attempt %d runs on worker %s. The worker ends it: first SIGTERM, and SIGKILL after the job's kill grace.",
-				v.Attempt,
-				v.Worker,
-			),
-		}
+		const fact = "Attempt %d runs on worker %s. The worker ends it: first SIGTERM, and SIGKILL after the job's kill grace."
+		f.Facts = []string{fmt.Sprintf(fact, v.Attempt, v.Worker)}
 	default:
 		f.Facts = []string{"The run has not begun. It will not begin, and ends as canceled."}
 	}
@@ -252,21 +219,20 @@ func prepareRetry(s *site, r *http.Request, f *form) error {
 	}
 	f.Title, f.Verb = "Retry "+v.Ref, "Retry"
 	if !v.State.Terminal() {
-		f.Blocked, f.Error = true, "The run has not ended. Only an ended run can be retried."
-		return nil
+		return f.block("The run has not ended. Only an ended run can be retried.")
 	}
 	f.Facts = []string{
 		"This creates a new run with the present definition of the job, and the payload and the parameters of the old run. " +
 			"It starts now.",
 		"The old run does not change: " + looks[string(v.State)].words + ".",
 	}
-	f.Fields = []field{{Name: "key", Kind: "hidden", Value: newKey()}}
+	f.Fields = []field{keyField()}
 	return nil
 }
 
 func performRetry(s *site, r *http.Request, f *form) (string, error) {
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, nil, &made)
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry", keyFor(r, f, ""), nil, &made)
 	return runLink(made.Ref) + "?done=retried", err
 }
 
@@ -287,6 +253,6 @@ func prepareResumeAll(_ *site, _ *http.Request, f *form) error {
 
 func performAll(target, done string) func(*site, *http.Request, *form) (string, error) {
 	return func(s *site, r *http.Request, f *form) (string, error) {
-		return f.Back + "?done=" + done, s.ops.Do(r, http.MethodPost, target, nil, api.ReasonRequest{Reason: f.value("reason")}, nil)
+		return f.Back + "?done=" + done, s.giveReason(r, f, target)
 	}
 }

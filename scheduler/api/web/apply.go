@@ -69,7 +69,7 @@ func prepareApply(_ *site, r *http.Request, f *form) error {
 func performApply(s *site, r *http.Request, f *form) (string, error) {
 	file, err := s.cfg.File(f.value("file"))
 	if err != nil {
-		return "", &api.Problem{Fields: []api.FieldError{{Field: "file", Message: err.Error()}}}
+		return "", wrong("file", err.Error())
 	}
 	changes, err := s.changes(r, f, &file)
 	if err != nil {
@@ -113,9 +113,9 @@ func (s *site) apply(r *http.Request, f *form, changes []change) (string, error)
 		if c.method == "" {
 			continue
 		}
-		header := http.Header{"If-Match": {fmt.Sprintf("%q", fmt.Sprint(c.revision))}}
+		header := ifMatch(fmt.Sprint(c.revision))
 		if c.revision == 0 {
-			header = http.Header{"If-None-Match": {"*"}}
+			header = ifAbsent()
 		}
 		err := s.ops.Do(r, c.method, c.path, header, c.body, nil)
 		if problem, refused := errors.AsType[*api.Problem](err); refused {
@@ -171,7 +171,7 @@ func (s *site) jobChanges(r *http.Request, file *File) (list []change, err error
 	for _, name := range slices.Sorted(maps.Keys(file.Jobs)) {
 		spec := file.Jobs[name]
 		c := change{
-			title: "job " + name, method: http.MethodPut, path: "/v1/jobs/" + url.PathEscape(name), body: spec,
+			title: "job " + name, method: http.MethodPut, path: jobPath(name), body: spec,
 			depth: depth(name, file.Jobs),
 		}
 		old, err := get[api.JobView](s, r, c.path)
@@ -185,7 +185,7 @@ func (s *site) jobChanges(r *http.Request, file *File) (list []change, err error
 			return nil, err
 		}
 		if next := s.cfg.Upcoming(name, &spec, s.ops.Now()); c.method != "" && !next.IsZero() {
-			c.item.Note += "; the next slot: " + next.UTC().Format("2006-01-02 15:04:05") + " UTC"
+			c.item.Note += "; the next slot: " + utcText(next)
 		}
 		list = append(list, c)
 	}
@@ -210,7 +210,7 @@ func (s *site) removals(r *http.Request, f *form, file *File, limits []api.Limit
 			continue
 		}
 		c := change{
-			title: "job " + v.Name, method: http.MethodDelete, path: "/v1/jobs/" + url.PathEscape(v.Name), revision: v.Revision,
+			title: "job " + v.Name, method: http.MethodDelete, path: jobPath(v.Name), revision: v.Revision,
 			depth: depth(v.Name, present), item: formItem{Name: "job " + v.Name, Note: "removed"},
 		}
 		if n := v.ActiveRuns; n > 0 {

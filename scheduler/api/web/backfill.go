@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,7 +90,7 @@ func backfillOf(f *form) (body api.BackfillRequest, err error) {
 // itemsOf lists the first slots that a backfill would run.
 func itemsOf(v *api.BackfillView) (list []formItem) {
 	for _, slot := range v.First {
-		list = append(list, formItem{Name: slot.UTC().Format("2006-01-02 15:04:05") + " UTC"})
+		list = append(list, formItem{Name: utcText(slot)})
 	}
 	if more := v.Total - len(v.First); more > 0 && len(v.First) > 0 {
 		list = append(list, formItem{Name: "and " + plural(more, "further slot")})
@@ -126,8 +125,7 @@ func prepareStopBackfill(s *site, r *http.Request, f *form) error {
 	}
 	f.Title, f.Verb, f.Danger = "Stop the backfill of "+f.Job, "Stop the backfill", true
 	if v.State != job.BackfillRunning {
-		f.Blocked, f.Error = true, "The backfill has ended."
-		return nil
+		return f.block("The backfill has ended.")
 	}
 	f.Facts = []string{
 		fmt.Sprintf("%s of %s decided. The others do not run.", digits(v.Started+v.Passed), verb(v.Total, "slot is", "slots are")),
@@ -142,7 +140,7 @@ func performStopBackfill(s *site, r *http.Request, f *form) (string, error) {
 
 // backfill returns the latest backfill of a job; nil if there is none.
 func (s *site) backfill(r *http.Request, name string) (*api.BackfillView, error) {
-	v, err := get[api.BackfillView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/backfill")
+	v, err := get[api.BackfillView](s, r, jobPath(name)+"/backfill")
 	if problem := (*api.Problem)(nil); errors.As(err, &problem) {
 		return nil, nil //nolint:nilnil // most jobs have none
 	}

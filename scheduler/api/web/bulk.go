@@ -4,53 +4,107 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// bulkJobs is how many jobs one action changes at most. A page of jobs has fewer.
-const bulkJobs = 200
+// bulkItems is how many jobs or runs one action changes at most. A page of jobs has fewer.
+const bulkItems = 200
 
-// prepareJobs returns the preparation of an action on the selected jobs. It lists them, with what the action does to each. A job
-// for which the client lacks the right is left out.
-func prepareJobs(verb, operation string, facts []string, note func(v *api.JobView) string) func(*site, *http.Request, *form) error {
+// selection is the kind of records that an action on several of them changes.
+type selection struct {
+	noun string
+	none string // says that the action changes none of the selected records
+}
+
+// effect says what an action does to one selected record.
+type effect struct {
+	job  string // for the right
+	fits bool   // the action can change the record; otherwise, note has the reason
+	note string
+}
+
+// prepare returns the preparation of an action on the selected records. It lists them with the effect on each. A record that does
+// not fit is left out, and so is one for whose job the client lacks the right.
+func (n selection) prepare(
+	verb, operation string, facts []string, effectOn func(s *site, r *http.Request, name string) (effect, error),
+) func(*site, *http.Request, *form) error {
 	return func(s *site, r *http.Request, f *form) error {
-		names := slices.Compact(slices.Sorted(slices.Values(r.Form["jobs"])))
-		f.Title, f.Verb, f.Back, f.Facts = verb+" jobs", verb, "/jobs", facts
-		if len(names) > bulkJobs {
-			f.Blocked, f.Error = true, fmt.Sprintf("At most %d jobs can be selected.", bulkJobs)
-			return nil
+		names := slices.Compact(slices.Sorted(slices.Values(r.Form[n.noun+"s"])))
+		f.Title, f.Verb, f.Back, f.Facts = verb+" "+n.noun+"s", verb, "/"+n.noun+"s", facts
+		if len(names) > bulkItems {
+			return f.block(fmt.Sprintf("At most %d %ss can be selected.", bulkItems, n.noun))
 		}
 		denied := 0
 		for _, name := range names {
-			v, err := get[api.JobView](s, r, "/v1/jobs/"+url.PathEscape(name))
+			e, err := effectOn(s, r, name)
 			problem, refused := errors.AsType[*api.Problem](err)
 			switch {
 			case refused:
-				f.Items = append(f.Items, formItem{Name: name, Note: problem.Detail})
+				e.note = problem.Detail
 			case err != nil:
 				return err
-			case !s.ops.May(r, operation, name):
+			case !s.ops.May(r, operation, e.job):
 				denied++
-				f.Items = append(f.Items, formItem{Name: name, Note: "left out: your role does not include this action for it"})
+				e.note = "left out: your role does not include this action for it"
+			case e.fits:
+				f.Selected = append(f.Selected, name)
 			default:
-				f.Jobs = append(f.Jobs, name)
-				f.Items = append(f.Items, formItem{Name: name, Note: note(&v)})
+				e.note = "left out: " + e.note
 			}
+			f.Items = append(f.Items, formItem{Name: name, Note: e.note})
 		}
-		switch n := len(f.Jobs); {
-		case n > 0:
-			f.Title = verb + " " + plural(n, "job")
+		f.Noun = n.noun
+		switch {
+		case len(f.Selected) > 0:
+			f.Title = verb + " " + plural(len(f.Selected), n.noun)
 			f.Verb = f.Title
 		case denied > 0:
-			f.Blocked, f.Error = true, "Your role does not include this action for the selected jobs."
+			return f.block(fmt.Sprintf("Your role does not include this action for the selected %ss.", n.noun))
+		case len(names) > 0:
+			return f.block(n.none)
 		default:
-			f.Blocked, f.Error = true, "No job is selected. Select jobs in the list first."
+			return f.block(fmt.Sprintf("No %s is selected. Select %ss in the list first.", n.noun, n.noun))
 		}
 		return nil
+	}
+}
+
+// perform returns the action that performs one operation on each selected record, and then leads to their list. A refusal does not
+// stop the others.
+func (n selection) perform(
+	done string, do func(s *site, r *http.Request, f *form, name string) error,
+) func(*site, *http.Request, *form) (string, error) {
+	return func(s *site, r *http.Request, f *form) (string, error) {
+		var failed []string
+		for _, name := range f.Selected {
+			err := do(s, r, f, name)
+			if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status != http.StatusServiceUnavailable {
+				failed = append(failed, name+": "+problem.Detail)
+			} else if err != nil {
+				return "", err
+			}
+		}
+		if len(failed) > 0 {
+			f.Error = fmt.Sprintf("%d of %s refused. %s", len(failed), plural(len(f.Selected), n.noun), strings.Join(failed, "; "))
+			return "", nil
+		}
+		return "/" + n.noun + "s?done=" + done, nil
+	}
+}
+
+var severalJobs = selection{"job", "No job is selected. Select jobs in the list first."}
+
+// noted returns what an action does to a job, from the note about it.
+func noted(note func(v *api.JobView) string) func(s *site, r *http.Request, name string) (effect, error) {
+	return func(s *site, r *http.Request, name string) (effect, error) {
+		v, err := get[api.JobView](s, r, jobPath(name))
+		if err != nil {
+			return effect{}, err
+		}
+		return effect{job: name, fits: true, note: note(&v)}, nil
 	}
 }
 
@@ -59,7 +113,7 @@ func pauseNote(v *api.JobView) string {
 	case v.Paused != nil:
 		return "is paused already"
 	case v.Next != nil:
-		return "the first slot that is skipped: " + v.Next.UTC().Format("2006-01-02 15:04:05") + " UTC"
+		return "the first slot that is skipped: " + utcText(*v.Next)
 	}
 	return "has no slot to come"
 }
@@ -69,7 +123,7 @@ func resumeNote(v *api.JobView) string {
 	case v.Paused == nil:
 		return "is not paused"
 	case v.Next != nil:
-		return "the next slot: " + v.Next.UTC().Format("2006-01-02 15:04:05") + " UTC"
+		return "the next slot: " + utcText(*v.Next)
 	}
 	return "has no slot to come"
 }
@@ -93,65 +147,35 @@ func runNote(v *api.JobView) string {
 	return strings.Join(notes, "; ")
 }
 
-// oneJob performs an operation on the job with a path.
-type oneJob func(s *site, r *http.Request, f *form, path string) error
-
-// performJobs returns the action that performs one operation on each selected job.
-func performJobs(done string, do oneJob) func(*site, *http.Request, *form) (string, error) {
-	return func(s *site, r *http.Request, f *form) (string, error) {
-		return f.each(f.Jobs, "job", "/jobs?done="+done, func(name string) error {
-			return do(s, r, f, "/v1/jobs/"+url.PathEscape(name))
-		})
-	}
+func pauseOne(s *site, r *http.Request, f *form, name string) error {
+	return s.giveReason(r, f, jobPath(name)+"/pause")
 }
 
-// each performs an operation on each selected job or run, and then leads to a page. A refusal does not stop the others.
-func (f *form) each(names []string, noun, page string, do func(name string) error) (string, error) {
-	var failed []string
-	for _, name := range names {
-		err := do(name)
-		if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status != http.StatusServiceUnavailable {
-			failed = append(failed, name+": "+problem.Detail)
-		} else if err != nil {
-			return "", err
-		}
-	}
-	if len(failed) > 0 {
-		f.Error = fmt.Sprintf("%d of %s refused. %s", len(failed), plural(len(names), noun), strings.Join(failed, "; "))
-		return "", nil
-	}
-	return page, nil
-}
-
-func pauseOne(s *site, r *http.Request, f *form, path string) error {
-	return s.ops.Do(r, http.MethodPost, path+"/pause", nil, api.ReasonRequest{Reason: f.value("reason")}, nil)
-}
-
-func resumeOne(s *site, r *http.Request, _ *form, path string) error {
-	return s.ops.Do(r, http.MethodPost, path+"/resume", nil, api.ReasonRequest{}, nil)
+func resumeOne(s *site, r *http.Request, f *form, name string) error {
+	return s.giveReason(r, f, jobPath(name)+"/resume")
 }
 
 // runOne creates a run. A repetition of the same form creates no second one.
-func runOne(s *site, r *http.Request, f *form, path string) error {
-	return s.ops.Do(r, http.MethodPost, path+"/runs", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, api.RunRequest{}, nil)
+func runOne(s *site, r *http.Request, f *form, name string) error {
+	return s.ops.Do(r, http.MethodPost, jobPath(name)+"/runs", keyFor(r, f, ""), api.RunRequest{}, nil)
 }
 
 func preparePauseJobs(s *site, r *http.Request, f *form) error {
 	f.Fields = []field{reasonField}
-	return prepareJobs("Pause", "pause-job", []string{
+	return severalJobs.prepare("Pause", "pause-job", []string{
 		"No further slot of these jobs runs until somebody resumes them. Runs that have begun continue.",
-	}, pauseNote)(s, r, f)
+	}, noted(pauseNote))(s, r, f)
 }
 
 func prepareResumeJobs(s *site, r *http.Request, f *form) error {
-	return prepareJobs("Resume", "resume-job", []string{
+	return severalJobs.prepare("Resume", "resume-job", []string{
 		"The schedules of these jobs continue. Slots that passed during the pause stay skipped.",
-	}, resumeNote)(s, r, f)
+	}, noted(resumeNote))(s, r, f)
 }
 
 func prepareRunJobs(s *site, r *http.Request, f *form) error {
-	f.Fields = []field{{Name: "key", Kind: "hidden", Value: newKey()}}
-	return prepareJobs("Run", "submit-run", []string{
+	f.Fields = []field{keyField()}
+	return severalJobs.prepare("Run", "submit-run", []string{
 		"This creates one run of each job, beside its schedule. The limits, labels and timeouts of the jobs apply.",
-	}, runNote)(s, r, f)
+	}, noted(runNote))(s, r, f)
 }

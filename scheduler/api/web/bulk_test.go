@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -52,19 +51,15 @@ func TestSelectedJobsOfOthersAreLeftOut(t *testing.T) {
 	} {
 		ops := &ofTeam{}
 		page := New(ops, Config{})
-		form := url.Values{"jobs": tc.jobs}.Encode()
-		ask := httptest.NewRecorder()
-		page.ServeHTTP(ask, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/do/pause-jobs?"+form, http.NoBody))
+		form := url.Values{"jobs": tc.jobs}
+		ask := visit(t, page, "/do/pause-jobs?"+form.Encode())
 		if slices.Contains(tc.jobs, "other") != strings.Contains(ask.Body.String(), "your role does not include this action for it") {
 			t.Errorf("%v: the confirmation does not say which jobs are left out", tc.jobs)
 		}
 		if len(ops.changed) > 0 {
 			t.Errorf("%v: the question alone changed %v", tc.jobs, ops.changed)
 		}
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/do/pause-jobs", strings.NewReader(form))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		w := httptest.NewRecorder()
-		page.ServeHTTP(w, r)
+		w := send(t, page, "/do/pause-jobs", form)
 		if w.Code != tc.status || !slices.Equal(ops.changed, tc.want) || !strings.Contains(w.Body.String(), tc.says) {
 			t.Errorf("%v: got %d and changes %v, want %d and %v", tc.jobs, w.Code, ops.changed, tc.status, tc.want)
 		}
@@ -90,8 +85,7 @@ func (*reader) Do(_ *http.Request, _, _ string, _ http.Header, _, out any) error
 func TestAReaderSelectsNothing(t *testing.T) {
 	page := New(new(reader), Config{})
 	for _, path := range []string{"/jobs", "/runs"} {
-		w := httptest.NewRecorder()
-		page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		w := visit(t, page, path)
 		text := w.Body.String()
 		if w.Code != http.StatusOK || !strings.Contains(text, ">a</a>") || strings.Contains(text, "bulk") || strings.Contains(text, "pick") {
 			t.Errorf("%s: got %d, want the row without a selection: %s", path, w.Code, text)

@@ -39,12 +39,12 @@ const (
 // chartOf stacks the outcomes of each minute, with failures below.
 func chartOf(minutes []api.MinuteView) (c minuteChart) {
 	groups := []struct {
-		class  string
-		states []job.State
+		class, words string
+		states       []job.State
 	}{
-		{"bad", []job.State{job.Failed, job.TimedOut, job.Lost}},
-		{"off", []job.State{job.Skipped, job.Canceled}},
-		{"ok", []job.State{job.Succeeded}},
+		{"bad", "failed", []job.State{job.Failed, job.TimedOut, job.Lost}},
+		{"off", "skipped or canceled", []job.State{job.Skipped, job.Canceled}},
+		{"ok", "succeeded", []job.State{job.Succeeded}},
 	}
 	for i, m := range minutes {
 		if i == 0 {
@@ -68,22 +68,10 @@ func chartOf(minutes []api.MinuteView) (c minuteChart) {
 			}
 			h := math.Max(2, float64(n)*(minuteHeight-2)/float64(c.Max))
 			y -= h
-			c.Bars = append(
-				c.Bars,
-				chartBar{
-					Class:  g.class,
-					X:      float64(i * minuteWidth),
-					Y:      round(y),
-					Width:  minuteWidth - 2,
-					Height: round(h),
-					Title: fmt.Sprintf(
-						"%s: %d %s",
-						m.At.UTC().Format("15:04 UTC"),
-						n,
-						map[string]string{"bad": "failed", "off": "skipped or canceled", "ok": "succeeded"}[g.class],
-					),
-				},
-			)
+			c.Bars = append(c.Bars, chartBar{
+				Class: g.class, X: float64(i * minuteWidth), Y: round(y), Width: minuteWidth - 2, Height: round(h),
+				Title: fmt.Sprintf("%s: %d %s", m.At.UTC().Format("15:04 UTC"), n, g.words),
+			})
 		}
 	}
 	return c
@@ -242,15 +230,8 @@ func runChartOf(runs []api.RunView, now time.Time, n int) runChart {
 			title += ": " + r.Reason
 		}
 		c.Bars = append(c.Bars, chartBar{
-			Class: classOf(
-				r.State,
-			),
-			X:      float64(i * (runBar + 3)),
-			Y:      round(runHeight + 2 - h),
-			Width:  runBar,
-			Height: round(h),
-			Title:  title,
-			Link:   runLink(r.Ref),
+			Class: classOf(r.State), X: float64(i * (runBar + 3)), Y: round(runHeight + 2 - h), Width: runBar, Height: round(h),
+			Title: title, Link: runLink(r.Ref),
 		})
 	}
 	return c

@@ -20,14 +20,14 @@ func prepareCommand(_ *site, _ *http.Request, f *form) error {
 			Name: "workers", Label: "Labels of the worker", Kind: "text", Example: "zone=a",
 			Help: "With spaces between them. Empty: any worker.",
 		},
-		{Name: "key", Kind: "hidden", Value: newKey()},
+		keyField(),
 	}
 	return nil
 }
 
 func performCommand(s *site, r *http.Request, f *form) (string, error) {
 	if strings.TrimSpace(f.value("shell")) == "" {
-		return "", &api.Problem{Fields: []api.FieldError{{Field: "shell", Message: "Write a command."}}}
+		return "", wrong("shell", "Write a command.")
 	}
 	body := map[string]any{"shell": f.value("shell")}
 	if v := strings.TrimSpace(f.value("timeout")); v != "" {
@@ -44,13 +44,13 @@ func performCommand(s *site, r *http.Request, f *form) (string, error) {
 		for _, label := range labels {
 			key, value, ok := strings.Cut(label, "=")
 			if !ok {
-				return "", &api.Problem{Fields: []api.FieldError{{Field: "workers", Message: label + " is no label: write it as zone=a."}}}
+				return "", wrong("workers", label+" is no label: write it as zone=a.")
 			}
 			workers[key] = value
 		}
 		body["workers"] = workers
 	}
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, "/v1/runs", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, body, &made)
+	err := s.ops.Do(r, http.MethodPost, "/v1/runs", keyFor(r, f, ""), body, &made)
 	return runLink(made.Ref) + "?done=run", err
 }

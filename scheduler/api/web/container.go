@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/hex"
 	"net/http"
-	"net/url"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -24,7 +23,7 @@ func (s *site) container(r *http.Request, v *api.RunView) *container {
 	}
 	spec := v.Spec
 	if spec == nil {
-		j, err := get[api.JobView](s, r, "/v1/jobs/"+url.PathEscape(v.Job))
+		j, err := get[api.JobView](s, r, jobPath(v.Job))
 		if err != nil { // the job was deleted, or the client may not see it
 			return nil
 		}

@@ -14,21 +14,10 @@ import (
 
 func prepareLimit(s *site, r *http.Request, f *form) error {
 	f.Title, f.Verb, f.Back = "New limit", "Save", "/limits"
-	name := field{
-		Name:    "name",
-		Label:   "Name",
-		Kind:    "text",
-		Help:    "Small letters, digits and dashes; at most 63.",
-		Example: "database",
-	}
+	name := field{Name: "name", Label: "Name", Kind: "text", Help: nameHelp, Example: "database"}
 	concurrent := field{Name: "runs", Label: "Runs at a time", Kind: "text", Help: "A number. Empty: any number.", Example: "4"}
-	rate := field{
-		Name:    "rate",
-		Label:   "Rate",
-		Kind:    "text",
-		Help:    "Attempts that begin in a span of time. Empty: any.",
-		Example: "10/s",
-	}
+	rate := field{Name: "rate", Label: "Rate", Kind: "text", Example: "10/s"}
+	rate.Help = "Attempts that begin in a span of time. Empty: any."
 	f.Facts = []string{"The limit applies to all runs of the jobs that name it, in the whole cluster."}
 	revision := int64(0) // there is no limit of this name yet
 	if given := r.URL.Query().Get("name"); given != "" {
@@ -68,21 +57,21 @@ func performLimit(s *site, r *http.Request, f *form) (string, error) {
 	var err error
 	if text := strings.TrimSpace(f.value("runs")); text != "" {
 		if spec.Concurrent, err = strconv.Atoi(text); err != nil || spec.Concurrent < 1 {
-			return "", &api.Problem{Fields: []api.FieldError{{Field: "runs", Message: "Write a number from 1 on."}}}
+			return "", wrong("runs", "Write a number from 1 on.")
 		}
 	}
 	if text := strings.TrimSpace(f.value("rate")); text != "" {
 		if err := spec.Rate.UnmarshalText([]byte(text)); err != nil {
-			return "", &api.Problem{Fields: []api.FieldError{{Field: "rate", Message: err.Error()}}}
+			return "", wrong("rate", err.Error())
 		}
 	}
 	name := strings.TrimSpace(f.value("name"))
 	if err := job.CheckName(name); err != nil {
-		return "", &api.Problem{Fields: []api.FieldError{{Field: "name", Message: err.Error()}}}
+		return "", wrong("name", err.Error())
 	}
-	isNew, header := f.value("revision") == "0", http.Header{"If-Match": {`"` + f.value("revision") + `"`}}
+	isNew, header := f.value("revision") == "0", ifMatch(f.value("revision"))
 	if isNew {
-		header = http.Header{"If-None-Match": {"*"}}
+		header = ifAbsent()
 	}
 	err = s.ops.Do(r, http.MethodPut, "/v1/limits/"+name, header, spec, nil)
 	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status == http.StatusPreconditionFailed {

@@ -3,7 +3,6 @@ package web
 import (
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -28,8 +27,7 @@ func TestAFormNeedsItsSubject(t *testing.T) {
 			if a.on != onRun && (a.on != onJob || what != "job") {
 				continue
 			}
-			w := httptest.NewRecorder()
-			page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/do/"+name+query, http.NoBody))
+			w := visit(t, page, "/do/"+name+query)
 			if want := "The address of this form names no " + what + "."; w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
 				t.Errorf("/do/%s%s: got %d, %s, want 404 with %q", name, query, w.Code, w.Body, want)
 			}

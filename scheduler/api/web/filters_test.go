@@ -31,8 +31,7 @@ func (o *reads) Do(r *http.Request, method, target string, header http.Header, b
 func read(t *testing.T, view, path string) (*httptest.ResponseRecorder, url.Values) {
 	t.Helper()
 	ops := new(reads)
-	w := httptest.NewRecorder()
-	New(ops, Config{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, view, http.NoBody))
+	w := visit(t, New(ops, Config{}), view)
 	for _, u := range ops.targets {
 		if u.Path == path {
 			return w, u.Query()

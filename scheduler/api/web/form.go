@@ -31,9 +31,9 @@ type form struct {
 	Notes   []string // about a text that the client has imported
 	Report  *report  // what an examination has found; nil: none
 
-	Jobs  []string   // the jobs that the action changes, if it concerns several
-	Runs  []string   // the runs that the action changes, if it concerns several
-	Items []formItem // what the action does to each of the selected jobs
+	Noun     string     // what the action changes, if it concerns several records: job or run; empty otherwise
+	Selected []string   // the names of those records that it changes
+	Items    []formItem // what the action does to each of the selected records
 }
 
 // subject is what an action concerns.
@@ -94,14 +94,30 @@ func (f *form) refuse(err error) error {
 	return nil
 }
 
-// newKey returns the hidden key of a form: see keyFor.
-func newKey() string { return rand.Text() }
+// keyField returns the hidden field with the key of a form: see keyFor.
+func keyField() field { return field{Name: "key", Kind: "hidden", Value: rand.Text()} }
 
-// keyFor returns the idempotency key of a form for one of its runs; ref is empty if it has only one. The key depends on all values
-// that the client has sent. So a form that is sent twice makes one run, and a form that was changed after Back makes another one.
-func keyFor(r *http.Request, f *form, ref string) string {
+// keyFor returns the header with the idempotency key of a form for one of its runs; ref is empty if it has only one. The key
+// depends on all values that the client has sent. So a form that is sent twice makes one run, and a form that was changed after
+// Back makes another one.
+func keyFor(r *http.Request, f *form, ref string) http.Header {
 	sum := sha256.Sum256([]byte(f.value("key") + "/" + ref + "?" + r.PostForm.Encode()))
-	return hex.EncodeToString(sum[:16])
+	return http.Header{"Idempotency-Key": {hex.EncodeToString(sum[:16])}}
+}
+
+// ifMatch returns the header of a change of a definition with a revision, and ifAbsent that of a new one.
+func ifMatch(revision string) http.Header { return http.Header{"If-Match": {`"` + revision + `"`}} }
+func ifAbsent() http.Header               { return http.Header{"If-None-Match": {"*"}} }
+
+// wrong returns the refusal of a value of a form.
+func wrong(field, message string) error {
+	return &api.Problem{Fields: []api.FieldError{{Field: field, Message: message}}}
+}
+
+// block says why the action is impossible.
+func (f *form) block(why string) error {
+	f.Blocked, f.Error = true, why
+	return nil
 }
 
 // blame notes a mistake beside its field. A text has all mistakes that belong to no field. It returns false if there is no place.
@@ -139,7 +155,7 @@ func (f *form) path() string {
 	if f.Run != "" {
 		return "/v1/runs/" + url.PathEscape(f.Job) + "/" + url.PathEscape(f.Run)
 	}
-	return "/v1/jobs/" + url.PathEscape(f.Job)
+	return jobPath(f.Job)
 }
 
 // ask shows the form of an action.
@@ -155,7 +171,8 @@ func (s *site) ask(r *http.Request) (*page, error) {
 func (s *site) prepare(r *http.Request) (*form, error) {
 	a, ok := actions[r.PathValue("action")]
 	if !ok {
-		return s.nothing(r)
+		_, err := s.notFound(r)
+		return nil, err
 	}
 	_ = r.ParseForm() // a form that cannot be read has no values
 	f := &form{Action: r.PathValue("action"), Job: r.FormValue("job"), Run: r.FormValue("run"), Back: "/"}
@@ -182,11 +199,6 @@ func (s *site) prepare(r *http.Request) (*form, error) {
 		}
 	}
 	return f, nil
-}
-
-func (s *site) nothing(r *http.Request) (*form, error) {
-	_, err := s.notFound(r)
-	return nil, err
 }
 
 // perform does what a form asks for. After a refusal, it shows the form again with everything that was typed.

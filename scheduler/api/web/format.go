@@ -115,6 +115,8 @@ func agoTag(v any, now time.Time) template.HTML {
 		t.Format(time.RFC3339Nano), t.Format("2006-01-02 15:04:05"), agoText(now.Sub(t))))
 }
 
+func utcText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
+
 func agoText(d time.Duration) string {
 	switch {
 	case d < 0 && d > -time.Second:

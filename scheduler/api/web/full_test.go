@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -80,8 +79,7 @@ func TestEachViewShowsRecordsWithAllFields(t *testing.T) {
 		"/", "/jobs", "/jobs/a", "/runs", "/runs/a/1", "/jobs/a/at?time=2026-11-01T00:00:00Z", "/jobs/a/workflow", "/workers", "/limits",
 		"/calendars", "/tokens", "/schedule?every=1h", "/cluster", "/timeline", "/timeline/week", "/events", "/audit",
 	} {
-		w := httptest.NewRecorder()
-		page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		w := visit(t, page, path)
 		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `class="problem"`) {
 			t.Errorf("%s: got %d, %s", path, w.Code, w.Body)
 		}

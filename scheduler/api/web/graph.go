@@ -45,7 +45,7 @@ func (s *site) workflow(r *http.Request, name, id string) *graph {
 }
 
 func (s *site) workflowOf(r *http.Request, name, id string) (api.WorkflowView, error) {
-	target := "/v1/jobs/" + url.PathEscape(name) + "/workflow"
+	target := jobPath(name) + "/workflow"
 	if id != "" {
 		target += "?slot=" + url.QueryEscape(id)
 	}

@@ -84,16 +84,14 @@ func prepareResumeWorkflow(s *site, r *http.Request, f *form) error {
 		return err
 	}
 	f.Title, f.Verb = "Resume the workflow from "+v.Ref, "Resume"
-	flow, err := get[api.WorkflowView](s, r, "/v1/jobs/"+url.PathEscape(f.Job)+"/workflow?slot="+url.QueryEscape(f.Run))
+	flow, err := get[api.WorkflowView](s, r, jobPath(f.Job)+"/workflow?slot="+url.QueryEscape(f.Run))
 	switch {
 	case err != nil:
 		return err
 	case !v.State.Terminal():
-		f.Blocked, f.Error = true, "The run has not ended. A workflow is resumed from a run that failed."
-		return nil
+		return f.block("The run has not ended. A workflow is resumed from a run that failed.")
 	case v.State == job.Succeeded || v.State == job.Skipped:
-		f.Blocked, f.Error = true, "The run did not fail: "+looks[string(v.State)].words+". A workflow is resumed from a run that failed."
-		return nil
+		return f.block("The run did not fail: " + looks[string(v.State)].words + ". A workflow is resumed from a run that failed.")
 	}
 	var again []string
 	for i := range flow.Steps {
@@ -106,13 +104,13 @@ func prepareResumeWorkflow(s *site, r *http.Request, f *form) error {
 		f.Facts = append(f.Facts, "These steps behind it run again, if their conditions are met: "+strings.Join(again, ", ")+".")
 	}
 	f.Facts = append(f.Facts, "Steps that succeeded do not run again. Their outputs are used.")
-	f.Fields = []field{{Name: "key", Kind: "hidden", Value: newKey()}}
+	f.Fields = []field{keyField()}
 	return nil
 }
 
 func performResumeWorkflow(s *site, r *http.Request, f *form) (string, error) {
 	var made api.RunView
-	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry?resume=true", http.Header{"Idempotency-Key": {keyFor(r, f, "")}}, nil, &made)
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry?resume=true", keyFor(r, f, ""), nil, &made)
 	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status == http.StatusConflict {
 		f.Error = problem.Detail
 		return "", nil

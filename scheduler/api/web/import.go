@@ -63,7 +63,7 @@ func performImport(s *site, r *http.Request, f *form) (string, error) {
 		}
 	}
 	if strings.TrimSpace(ask.Text) == "" {
-		return "", wrongText("Paste the text of the schedules.")
+		return "", wrong("text", "Paste the text of the schedules.")
 	}
 	var v api.ImportView
 	if err := s.ops.Do(r, http.MethodPost, "/v1/import", nil, ask, &v); err != nil {
@@ -71,7 +71,7 @@ func performImport(s *site, r *http.Request, f *form) (string, error) {
 	}
 	if len(url.QueryEscape(v.File)) > maxApplied {
 		const much = "The job file has %d jobs, too many for one form: import a part of the text."
-		return "", wrongText(fmt.Sprintf(much, v.Jobs))
+		return "", wrong("text", fmt.Sprintf(much, v.Jobs))
 	}
 	*f = form{Action: "apply"}
 	if err := prepareApply(s, r, f); err != nil {
@@ -102,8 +102,4 @@ func performImport(s *site, r *http.Request, f *form) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-func wrongText(message string) error {
-	return &api.Problem{Fields: []api.FieldError{{Field: "text", Message: message}}}
 }

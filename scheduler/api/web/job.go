@@ -42,8 +42,7 @@ const (
 
 func (s *site) job(r *http.Request) (*page, error) {
 	name := r.PathValue("job")
-	path := url.PathEscape(name)
-	v, err := get[api.JobView](s, r, "/v1/jobs/"+path)
+	v, err := get[api.JobView](s, r, jobPath(name))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +51,7 @@ func (s *site) job(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	d := &jobData{Job: v, Runs: runs.Runs, Chart: runChartOf(begun(runs.Runs, s.ops.Now()), s.ops.Now(), jobRuns)}
-	d.Next, err = get[api.NextView](s, r, "/v1/jobs/"+path+"/next?n=6")
+	d.Next, err = get[api.NextView](s, r, jobPath(name)+"/next?n=6")
 	if problem, ok := errors.AsType[*api.Problem](err); ok {
 		d.Next.Notes = append(d.Next.Notes, problem.Detail)
 	} else if err != nil {
@@ -115,7 +114,7 @@ func (s *site) addCalendar(r *http.Request, d *jobData, name string) error {
 	if given := r.URL.Query().Get("month"); given != "" {
 		ask.Set("month", given)
 	}
-	v, err := get[api.MonthView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/month?"+ask.Encode())
+	v, err := get[api.MonthView](s, r, jobPath(name)+"/month?"+ask.Encode())
 	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status != http.StatusUnprocessableEntity {
 		return nil // its schedule cannot be read: the notes of the next slots say so
 	}
@@ -184,7 +183,7 @@ func (s *site) slot(r *http.Request) (*page, error) {
 		const want = "Write the time of the slot, such as " + timeExample + "."
 		return nil, &api.Problem{Status: http.StatusUnprocessableEntity, Detail: want}
 	}
-	v, err := get[api.ExplainView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/explain?time="+url.QueryEscape(at))
+	v, err := get[api.ExplainView](s, r, jobPath(name)+"/explain?time="+url.QueryEscape(at))
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
@@ -29,31 +28,13 @@ type filter struct {
 func (s *site) jobs(r *http.Request) (*page, error) {
 	q := r.URL.Query()
 	ask := url.Values{"recent": {"30"}, "limit": {"50"}}
-	for _, name := range []string{"search", "state", "selector", "continue"} {
-		if v := strings.TrimSpace(q.Get(name)); v != "" {
-			ask.Set(name, v)
-		}
-	}
+	keep(ask, q, "search", "state", "selector", "continue")
 	list, err := get[api.JobPage](s, r, "/v1/find/jobs?"+ask.Encode())
 	if err != nil {
 		return nil, err
 	}
 	d := &jobsData{Page: list, Search: q.Get("search"), State: q.Get("state"), Labels: q.Get("selector")}
-	link := func(change ...string) string {
-		v := url.Values{}
-		for _, name := range []string{"search", "state", "selector"} {
-			if q.Get(name) != "" {
-				v.Set(name, q.Get(name))
-			}
-		}
-		for i := 0; i < len(change); i += 2 {
-			v.Del(change[i])
-			if change[i+1] != "" {
-				v.Set(change[i], change[i+1])
-			}
-		}
-		return strings.TrimSuffix("/jobs?"+v.Encode(), "?")
-	}
+	link := linksTo("/jobs", q, "search", "state", "selector")
 	all := 0
 	for _, n := range list.Counts {
 		all += n

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -28,12 +30,8 @@ type runsData struct {
 // have since and continue.
 func listQuery(q url.Values, filters ...string) (ask, kept url.Values) {
 	ask, kept = url.Values{"limit": {"100"}}, url.Values{}
-	for _, name := range filters {
-		if v := strings.TrimSpace(q.Get(name)); v != "" {
-			ask.Set(name, v)
-			kept.Set(name, v)
-		}
-	}
+	keep(ask, q, filters...)
+	keep(kept, q, filters...)
 	if since := q.Get("since"); since != "" {
 		ask.Set("since", askTime(since))
 		kept.Set("since", since)
@@ -42,6 +40,31 @@ func listQuery(q url.Values, filters ...string) (ask, kept url.Values) {
 		ask.Set("continue", at)
 	}
 	return ask, kept
+}
+
+// keep copies parameters that have a value.
+func keep(to, from url.Values, names ...string) {
+	for _, name := range names {
+		if v := strings.TrimSpace(from.Get(name)); v != "" {
+			to.Set(name, v)
+		}
+	}
+}
+
+// linksTo returns a function that returns the address of a view with some of its present parameters. It takes changes to them, as
+// names and values. An empty value removes a parameter.
+func linksTo(path string, present url.Values, names ...string) func(change ...string) string {
+	return func(change ...string) string {
+		v := url.Values{}
+		for _, name := range names {
+			v.Set(name, present.Get(name))
+		}
+		for pair := range slices.Chunk(change, 2) {
+			v.Set(pair[0], pair[1])
+		}
+		maps.DeleteFunc(v, func(_ string, values []string) bool { return values[0] == "" })
+		return strings.TrimSuffix(path+"?"+v.Encode(), "?")
+	}
 }
 
 func (s *site) runs(r *http.Request) (*page, error) {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -35,9 +34,7 @@ func (o *asked) Do(_ *http.Request, _, target string, _ http.Header, _, out any)
 // source returns the source of a page.
 func source(t *testing.T, ops api.Operations, path string) string {
 	t.Helper()
-	w := httptest.NewRecorder()
-	page := New(ops, Config{Definition: func(string, *job.Spec) (string, error) { return "", nil }})
-	page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+	w := visit(t, New(ops, Config{Definition: func(string, *job.Spec) (string, error) { return "", nil }}), path)
 	if w.Code != http.StatusOK {
 		t.Fatalf("%s: got %d, %s", path, w.Code, w.Body)
 	}

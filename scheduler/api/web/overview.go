@@ -94,14 +94,8 @@ func (s *site) addJobs(r *http.Request, d *overviewData) error {
 
 // urgent lists the kinds of items that are shown as problems. All other kinds are shown as warnings.
 var urgent = []string{
-	attention.NoLeader,
-	attention.NotReady,
-	attention.StoreFull,
-	attention.Stale,
-	attention.Lost,
-	attention.Failing,
-	attention.Ahead,
-	attention.NoWorker,
+	attention.NoLeader, attention.NotReady, attention.StoreFull, attention.Stale, attention.Lost, attention.Failing,
+	attention.Ahead, attention.NoWorker,
 }
 
 // attentionOf returns what somebody should look at, in the words of `rota status`.
@@ -114,21 +108,13 @@ func attentionOf(c *api.ClusterView, err error, now time.Time) (list []notice) {
 	age := now.Sub(c.Store.AsOf)
 	stale := !c.Store.AsOf.IsZero() && age > staleAfter
 	if stale {
-		list = append(
-			list,
-			notice{
-				State: "bad",
-				Kind:  attention.Stale,
-				Text:  fmt.Sprintf("Replica %s has not reached etcd for %s. This page may be old.", c.Node, spanText(age)),
-				Link:  "/cluster", Command: "rota doctor",
-			},
-		)
+		list = append(list, notice{
+			State: "bad", Kind: attention.Stale, Link: "/cluster", Command: "rota doctor",
+			Text: fmt.Sprintf("Replica %s has not reached etcd for %s. This page may be old.", c.Node, spanText(age)),
+		})
 	}
 	for _, item := range c.Attention {
-		n := notice{State: "warn", Text: item.Text, Since: item.Since, Link: "/cluster", Kind: item.Kind}
-		if item.Next != "" {
-			n.Command = item.Next
-		}
+		n := notice{State: "warn", Text: item.Text, Since: item.Since, Link: "/cluster", Kind: item.Kind, Command: item.Next}
 		if slices.Contains(urgent, item.Kind) {
 			n.State = "bad"
 		}
@@ -141,10 +127,9 @@ func attentionOf(c *api.ClusterView, err error, now time.Time) (list []notice) {
 			n.Link = "/workers"
 		}
 		// A replica that has lost etcd is not ready for many reasons, which all say the same.
-		if stale && (item.Kind == attention.Stale || item.Kind == attention.NotReady) {
-			continue
+		if !stale || item.Kind != attention.Stale && item.Kind != attention.NotReady {
+			list = append(list, n)
 		}
-		list = append(list, n)
 	}
 	return list
 }
@@ -179,22 +164,13 @@ func waitsOf(o *api.OverviewView, now time.Time, said []notice) (list []notice) 
 	}
 	for _, w := range o.Waits {
 		if now.Sub(w.Since) > longWait && !names(&w) {
-			list = append(
-				list,
-				notice{
-					State: "warn",
-					Text:  fmt.Sprintf("%s: %s.", verb(w.Count, "run waits", "runs wait"), w.Reason),
-					Link:  runLink(w.Ref),
-					Since: w.Since,
-				},
-			)
+			text := fmt.Sprintf("%s: %s.", verb(w.Count, "run waits", "runs wait"), w.Reason)
+			list = append(list, notice{State: "warn", Text: text, Link: runLink(w.Ref), Since: w.Since})
 		}
 	}
 	if n := o.Hour.Late; n > 0 {
-		list = append(
-			list,
-			notice{State: "warn", Text: fmt.Sprintf("%s late in the last hour.", verb(n, "run was", "runs were")), Link: "/runs?since=1h"},
-		)
+		text := fmt.Sprintf("%s late in the last hour.", verb(n, "run was", "runs were"))
+		list = append(list, notice{State: "warn", Text: text, Link: "/runs?since=1h"})
 	}
 	return list
 }

@@ -70,8 +70,7 @@ func (s *site) run(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	now := s.ops.Now()
-	d := &runData{Run: v, Attempts: attemptsOf(&v, now), Payload: string(v.Payload),
-		Params: v.ParamsText()}
+	d := &runData{Run: v, Attempts: attemptsOf(&v, now), Payload: string(v.Payload), Params: v.ParamsText()}
 	d.Attempt, _ = strconv.Atoi(r.URL.Query().Get("attempt"))
 	if d.Attempt == 0 {
 		d.Attempt = v.Attempt
@@ -90,18 +89,14 @@ func (s *site) run(r *http.Request) (*page, error) {
 	d.Graph = s.workflow(r, name, id)
 	d.Resume = d.Graph != nil && (classOf(v.State) == "bad" || v.State == job.Canceled)
 	if v.Kind == job.KindScheduled {
-		d.Explain, err = get[api.ExplainView](
-			s,
-			r,
-			"/v1/jobs/"+url.PathEscape(name)+"/explain?time="+url.QueryEscape(v.Slot.UTC().Format(time.RFC3339Nano)),
-		)
+		at := url.QueryEscape(v.Slot.UTC().Format(time.RFC3339Nano))
+		d.Explain, err = get[api.ExplainView](s, r, jobPath(name)+"/explain?time="+at)
 		if problem := (*api.Problem)(nil); err != nil && !errors.As(err, &problem) {
 			return nil, err
 		}
 	}
 	d.Parts = latenessOf(&v, &d.Explain, now)
-	p := &page{View: "run", Title: name + " " + id, Data: d, Watch: name}
-	return p, nil
+	return &page{View: "run", Title: name + " " + id, Data: d, Watch: name}, nil
 }
 
 // addOutput adds the output of the attempt.
@@ -147,14 +142,8 @@ func fromLine(text []byte) []byte {
 func attemptsOf(v *api.RunView, now time.Time) (list []attempt) {
 	for _, a := range v.Attempts {
 		list = append(list, attempt{
-			Number:  a.Number,
-			Worker:  a.Worker,
-			Token:   a.Token,
-			State:   a.State,
-			Reason:  a.Reason,
-			Exit:    a.Exit,
-			Started: a.Started,
-			Ended:   a.Finished,
+			Number: a.Number, Worker: a.Worker, Token: a.Token, State: a.State, Reason: a.Reason, Exit: a.Exit,
+			Started: a.Started, Ended: a.Finished,
 		})
 	}
 	if last := len(list); (v.State == job.Running || v.State == job.Armed) && (last == 0 || list[last-1].Number < v.Attempt) {

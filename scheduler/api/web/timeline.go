@@ -94,11 +94,7 @@ func (s *site) timeline(r *http.Request) (*page, error) {
 	ask := url.Values{
 		"from": {from.Format(time.RFC3339)}, "until": {until.Format(time.RFC3339)}, "limit": {strconv.Itoa(ganttRows)},
 	}
-	for _, name := range []string{"search", "state", "continue"} {
-		if v := strings.TrimSpace(q.Get(name)); v != "" {
-			ask.Set(name, v)
-		}
-	}
+	keep(ask, q, "search", "state", "continue")
 	v, err := get[api.GanttView](s, r, "/v1/gantt?"+ask.Encode())
 	if err != nil {
 		return nil, err
@@ -120,21 +116,7 @@ func timeInAddress(text string) (time.Time, error) {
 
 // link sets the links to other spans, states and pages.
 func (d *timelineData) link(q url.Values, shown span, from time.Time, next string) {
-	link := func(change ...string) string {
-		v := url.Values{}
-		for _, name := range []string{"span", "from", "search", "state"} {
-			if q.Get(name) != "" {
-				v.Set(name, q.Get(name))
-			}
-		}
-		for i := 0; i < len(change); i += 2 {
-			v.Del(change[i])
-			if change[i+1] != "" {
-				v.Set(change[i], change[i+1])
-			}
-		}
-		return strings.TrimSuffix("/timeline?"+v.Encode(), "?")
-	}
+	link := linksTo("/timeline", q, "span", "from", "search", "state")
 	for _, other := range spans {
 		d.Spans = append(d.Spans, filter{Name: other.words, Link: link("span", other.name), Here: other.name == shown.name})
 	}

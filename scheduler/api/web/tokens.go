@@ -61,7 +61,7 @@ func performToken(s *site, r *http.Request, f *form) (string, error) {
 		Jobs: strings.Fields(f.value("jobs")), Life: strings.TrimSpace(f.value("life")), Note: f.value("note"),
 	}
 	if body.Principal == "" {
-		return "", &api.Problem{Fields: []api.FieldError{{Field: "principal", Message: "Write a name."}}}
+		return "", wrong("principal", "Write a name.")
 	}
 	var made api.TokenView
 	if err := s.ops.Do(r, http.MethodPost, "/v1/tokens", nil, body, &made); err != nil {

@@ -45,11 +45,18 @@ func (o *writes) Do(_ *http.Request, method, _ string, header http.Header, _, ou
 // hidden finds the hidden fields of a form.
 var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
 
-// open returns the hidden fields of a form.
-func open(t *testing.T, page http.Handler, path string) url.Values {
+// visit opens a view.
+func visit(t *testing.T, page http.Handler, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
 	page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+	return w
+}
+
+// open returns the hidden fields of a form.
+func open(t *testing.T, page http.Handler, path string) url.Values {
+	t.Helper()
+	w := visit(t, page, path)
 	values := url.Values{}
 	for _, m := range hidden.FindAllStringSubmatch(w.Body.String(), -1) {
 		values.Set(m[1], m[2])
