@@ -15,8 +15,7 @@ const bulkItems = 200
 
 // selection is the kind of records that an action on several of them changes.
 type selection struct {
-	noun string
-	none string // says that the action changes none of the selected records
+	noun string // job or run
 }
 
 // effect says what an action does to one selected record.
@@ -64,7 +63,7 @@ func (n selection) prepare(
 		case denied > 0:
 			return f.block(fmt.Sprintf("Your role does not include this action for the selected %ss.", n.noun))
 		case len(names) > 0:
-			return f.block(n.none)
+			return f.block(fmt.Sprintf("The action changes none of the selected %ss.", n.noun))
 		default:
 			return f.block(fmt.Sprintf("No %s is selected. Select %ss in the list first.", n.noun, n.noun))
 		}
@@ -95,7 +94,7 @@ func (n selection) perform(
 	}
 }
 
-var severalJobs = selection{"job", "No job is selected. Select jobs in the list first."}
+var severalJobs = selection{"job"}
 
 // noted returns what an action does to a job, from the note about it.
 func noted(note func(v *api.JobView) string) func(s *site, r *http.Request, name string) (effect, error) {

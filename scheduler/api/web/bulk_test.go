@@ -24,7 +24,11 @@ func (o *ofTeam) Do(_ *http.Request, method, target string, _ http.Header, _, ou
 		return nil
 	}
 	if v, ok := out.(*api.JobView); ok {
-		*v = api.JobView{Job: job.Job{Name: strings.TrimPrefix(target, "/v1/jobs/"), Spec: &job.Spec{}}}
+		name := strings.TrimPrefix(target, "/v1/jobs/")
+		if name == "team-gone" {
+			return &api.Problem{Status: http.StatusNotFound, Detail: "There is no job team-gone."}
+		}
+		*v = api.JobView{Job: job.Job{Name: name, Spec: &job.Spec{}}}
 	}
 	return nil
 }
@@ -38,7 +42,7 @@ func (*ofTeam) Caller(*http.Request) string                    { return "alice" 
 func (*ofTeam) Revision() int64                                { return 1 }
 func (*ofTeam) Now() time.Time                                 { return noon }
 
-// TestSelectedJobsOfOthersAreLeftOut proves that a bulk action changes only jobs for which the client has the right.
+// TestSelectedJobsOfOthersAreLeftOut proves that a bulk action changes only jobs that exist and for which the client has the right.
 func TestSelectedJobsOfOthersAreLeftOut(t *testing.T) {
 	for _, tc := range []struct {
 		jobs, want []string
@@ -47,6 +51,8 @@ func TestSelectedJobsOfOthersAreLeftOut(t *testing.T) {
 	}{
 		{[]string{"team-a", "other", "team-b"}, []string{"/v1/jobs/team-a/pause", "/v1/jobs/team-b/pause"}, http.StatusSeeOther, ""},
 		{[]string{"other"}, nil, http.StatusUnprocessableEntity, "Your role does not include this action for the selected jobs."},
+		{[]string{"team-gone"}, nil, http.StatusUnprocessableEntity, "The action changes none of the selected jobs."},
+		{[]string{"team-gone", "team-a"}, []string{"/v1/jobs/team-a/pause"}, http.StatusSeeOther, ""},
 		{nil, nil, http.StatusUnprocessableEntity, "No job is selected."},
 	} {
 		ops := &ofTeam{}

@@ -18,7 +18,7 @@ func runPath(ref string) string {
 	return "/v1/runs/" + url.PathEscape(owner) + "/" + url.PathEscape(id)
 }
 
-var severalRuns = selection{"run", "The action changes none of the selected runs."}
+var severalRuns = selection{"run"}
 
 // fitting returns what an action does to a run. fits says whether the action can change it, and the effect or the reason.
 func fitting(fits func(v *api.RunView) (bool, string)) func(s *site, r *http.Request, ref string) (effect, error) {
