@@ -67,6 +67,9 @@ func (p *pool) wait(next chan func()) bool {
 func (p *pool) shrink() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ended { // while the timer waited for mu
+		return
+	}
 	p.endIdle(p.unused)
 	p.unused, p.timer = len(p.idle), nil
 	if p.unused > 0 {

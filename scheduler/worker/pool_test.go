@@ -48,3 +48,18 @@ func TestPool(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// The timer of a pool may fire while the pool ends.
+func TestATimerOfAPoolThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var wg sync.WaitGroup
+		p := &pool{wg: &wg}
+		p.run(func() {})
+		time.Sleep(poolIdle) // from now on, the goroutine counts as unused
+		synctest.Wait()
+		p.end()
+		p.shrink()
+		p.run(func() {}) // not blocked by the timer
+		wg.Wait()
+	})
+}
