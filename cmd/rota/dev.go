@@ -219,7 +219,8 @@ func (d *dev) runHere(ctx context.Context, reload <-chan os.Signal) error {
 	return d.cli.runNode(ctx, node.Config{Role: node.Replica, Settings: set, Reload: reload}, newLogger(d.cli.lines, set))
 }
 
-// environ returns the environment without the variables of settings, because `rota dev` chooses the settings itself.
+// environ returns the environment without the variables of settings, because `rota dev` chooses the settings itself. It is not nil:
+// a process with a nil environment would inherit those variables.
 func (d *dev) environ() []string {
 	return slices.DeleteFunc(slices.Clone(d.cli.environ), func(kv string) bool { return strings.HasPrefix(kv, "ROTA_") })
 }

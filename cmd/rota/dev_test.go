@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,18 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
+
+// os/exec gives a process with a nil environment the variables of this process, and so those of settings.
+func TestAReplicaOfDevGetsNoSettingsFromTheEnvironment(t *testing.T) {
+	d := &dev{cli: &cli{environ: []string{"ROTA_NODE_NAME=x"}}}
+	if kept := d.environ(); kept == nil || len(kept) > 0 {
+		t.Errorf("with settings alone: got %#v, want an empty environment that is not nil", kept)
+	}
+	d.cli.environ = []string{"ROTA_NODE_NAME=x", "HOME=/root"}
+	if kept := d.environ(); !slices.Equal(kept, []string{"HOME=/root"}) || d.cli.environ[0] != "ROTA_NODE_NAME=x" {
+		t.Errorf("got %v, and %v are left of the own ones; want HOME alone, and all own ones", kept, d.cli.environ)
+	}
+}
 
 func TestTheErrorNamesAnOccupiedPort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
