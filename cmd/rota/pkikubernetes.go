@@ -154,8 +154,8 @@ func covers(text []byte, hosts []string, at time.Time) bool {
 	if err != nil || at.After(cert.NotAfter) {
 		return false
 	}
-	lacks := func(h string) bool { return cert.VerifyHostname(h) != nil && !slices.Contains(cert.DNSNames, h) }
-	return !slices.ContainsFunc(hosts, lacks)
+	missing := func(h string) bool { return cert.VerifyHostname(h) != nil && !slices.Contains(cert.DNSNames, h) }
+	return !slices.ContainsFunc(hosts, missing)
 }
 
 // putSecret writes files of dir as the Secret name. was is the Secret that it replaces; the zero value if there is none.

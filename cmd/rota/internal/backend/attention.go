@@ -48,11 +48,11 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 	if !v.Files.Agree {
 		add(attention.Files, "", "The job files need repair: "+strings.Join(v.Files.Notes, "; ")+".", "rota diff PATH", time.Time{})
 	}
-	if m := of(b.cfg.AuthMistake); m != nil {
+	if m := currentTrouble(b.cfg.AuthMistake); m != nil {
 		text := "The auth.file of " + b.cfg.Node + " has mistakes, so its last good version is in force: " + m.Text + "."
 		add(attention.AuthFile, b.cfg.Node, text, "rota config show", m.Since)
 	}
-	if t := of(b.cfg.ProviderTrouble); t != nil {
+	if t := currentTrouble(b.cfg.ProviderTrouble); t != nil {
 		text := "Nobody can sign in by " + b.cfg.Issuer + " on " + b.cfg.Node + ": " + t.Text + "."
 		add(attention.OpenID, b.cfg.Node, text, "rota config show", t.Since)
 	}
@@ -74,8 +74,8 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 	return items
 }
 
-// of returns the present trouble; nil if there is none, or if nobody knows.
-func of(trouble func() *Trouble) *Trouble {
+// currentTrouble returns what trouble returns; nil if trouble is nil.
+func currentTrouble(trouble func() *Trouble) *Trouble {
 	if trouble == nil {
 		return nil
 	}
