@@ -169,25 +169,44 @@ const maxEnviron = 4 << 20
 // mark returns the mark of a process; "" if it has none, has ended, or cannot be read. It waits for a process that is replacing its
 // program, which has no environment for a moment. An error is a shortage.
 func (s *scanner) mark(pid int) (string, error) {
-	for range 100 {
+	for left := 100; left > 0; left-- {
 		mark, empty, err := s.read(pid)
 		if err != nil || !empty {
 			return mark, err
 		}
 		now, err := status(pid)
-		if err != nil || !replacing(now) {
+		switch filled := hasEnviron(now); {
+		case err != nil || !filled && !replacing(now):
 			return "", err
+		case filled: // since the read; if it has removed its environment from its memory, this stays so
+			left -= 19
 		}
 		time.Sleep(time.Millisecond)
 	}
 	return "", nil
 }
 
-// replacing reports whether the process with this status has memory, but no environment yet. Kernel threads have no memory. A
-// process with an empty environment has a place for it.
+// These are indexes of the fields that status returns.
+const (
+	statFlags    = 6
+	statEnvStart = 47
+	statEnvEnd   = 48
+)
+
+// hasEnviron reports whether the process with this status has an environment that is not empty.
+func hasEnviron(status [][]byte) bool {
+	return len(status) > statEnvEnd && !bytes.Equal(status[statEnvStart], status[statEnvEnd])
+}
+
+// replacing reports whether the process with this status has no place for an environment, and is neither a kernel thread nor about
+// to end. A process with an empty environment has a place for it.
 func replacing(status [][]byte) bool {
-	const vsize, envEnd = 20, 48
-	return len(status) > envEnd && string(status[vsize]) != "0" && string(status[envEnd]) == "0" && status[0][0] != 'Z'
+	const exiting, kernelThread = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD of the kernel's sched.h
+	if len(status) <= statEnvEnd || string(status[statEnvEnd]) != "0" {
+		return false
+	}
+	flags, err := strconv.ParseUint(string(status[statFlags]), 10, 32)
+	return err == nil && flags&(exiting|kernelThread) == 0
 }
 
 // read is mark without the wait. empty is true if the environment could be read and has nothing.

@@ -30,6 +30,7 @@ func TestAProcessWhoseEnvironmentCannotBeRead(t *testing.T) {
 		}
 		fields := strings.Fields(string(own[bytes.LastIndexByte(own, ')')+1:]))
 		fields[19] = strconv.Itoa(began)
+		fields[statEnvEnd] = fields[statEnvStart] // as the pipe, it has no environment
 		stat := fmt.Sprintf("%d (a) b) %s\n", pid, strings.Join(fields, " "))
 		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(pid), "stat"), []byte(stat), 0o600); err != nil {
 			t.Fatal(err)
