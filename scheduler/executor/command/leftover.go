@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -27,15 +28,26 @@ func (p *process) leftBehind(ctx context.Context, output *os.File) error {
 		return nil
 	}
 	slices.Sort(pids)
-	names, more := make([]string, 0, maxLeftovers), ""
-	if n := len(pids) - maxLeftovers; n > 0 {
-		pids, more = pids[:maxLeftovers], fmt.Sprintf(" and %d more", n)
-	}
+	names, more := make([]string, 0, maxLeftovers), 0
 	for _, pid := range pids {
-		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if len(names) == maxLeftovers {
+			more++
+			continue
+		}
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) { // it has ended by itself
+			continue
+		}
 		names = append(names, fmt.Sprintf("%s (%d)", cmp.Or(string(bytes.TrimSpace(name)), "process"), pid))
 	}
-	return fmt.Errorf("killed processes that the program left behind: %s%s", strings.Join(names, ", "), more)
+	if len(names) == 0 {
+		return nil
+	}
+	text := strings.Join(names, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("killed processes that the program left behind: %s", text)
 }
 
 // hasWriter reports whether a process can still write to the pipe.

@@ -19,14 +19,14 @@ func TestOutputNamesTheProcessesLeftBehind(t *testing.T) {
 		none        bool
 	}{
 		"none":               {"echo done", "done\n", true},
-		"one":                {"sleep 1000 & echo done", named, false},
+		"one":                {"mkfifo p; : < p & echo done", named, false},
 		"one that had ended": {"sleep 0 & wait; echo done", "done\n", true},
 		"outside the group":  {"setsid sleep 1000 & echo done", named, false},
-		"many":               {"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 1000 & done", " and 2 more]\n", false},
+		"many":               {"mkfifo p; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do : < p & done", " and 2 more]\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out lockedBuffer
-			o := newExecutor().Execute(t.Context(), request(t, job.Spec{Shell: c.shell}, &out))
+			o := newExecutor().Execute(t.Context(), request(t, job.Spec{Shell: c.shell, Dir: t.TempDir()}, &out))
 			if o.State != job.Succeeded {
 				t.Errorf("got %+v", o)
 			}

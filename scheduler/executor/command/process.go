@@ -31,7 +31,7 @@ type process struct {
 	exited  chan struct{} // closed when the program has exited; on Linux it stays a zombie until reap
 	mark    string        // the mark of the program and its descendants; "": none
 	sweeper *procs.Sweeper
-	finding chan found // result of the search for marked processes; nil: none is under way. Used only by end
+	finding chan found // result of the search for marked processes; nil: none is under way. Used only by family
 }
 
 // start starts the program, with out as its stdout and stderr, in the cgroup if there is one.
