@@ -169,17 +169,18 @@ const maxEnviron = 4 << 20
 // mark returns the mark of a process; "" if it has none, has ended, or cannot be read. It waits for a process that is replacing its
 // program, which has no environment for a moment. An error is a shortage.
 func (s *scanner) mark(pid int) (string, error) {
-	for left := 100; left > 0; left-- {
+	const patience, forFilled = 100, 5
+	for tries, filled := 0, 0; tries < patience && filled < forFilled; tries++ {
 		mark, empty, err := s.read(pid)
 		if err != nil || !empty {
 			return mark, err
 		}
 		now, err := status(pid)
-		switch filled := hasEnviron(now); {
-		case err != nil || !filled && !replacing(now):
+		switch has := hasEnviron(now); {
+		case err != nil || !has && !replacing(now):
 			return "", err
-		case filled: // since the read; if it has removed its environment from its memory, this stays so
-			left -= 19
+		case has: // since the read; if it has removed its environment from its memory, this stays so
+			filled++
 		}
 		time.Sleep(time.Millisecond)
 	}
