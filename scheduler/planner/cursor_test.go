@@ -60,11 +60,7 @@ func TestOldChangeIsIgnored(t *testing.T) {
 	r.Resolve(d, r.commit(d), r.now)
 	armed := *r.store.run(d.Run.Name())
 	cursor := *r.store.cursor("j")
-	claimed, _ := armed.Claim(armed.Rev, r.now)
-	claimed, err := r.store.writeRun(claimed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	claimed := r.claim(d.Run.Name(), 0)
 	old := claimed
 	done, _ := claimed.Finish(job.Outcome{State: job.Succeeded, At: r.now})
 	if _, err := r.store.writeRun(done); err != nil {

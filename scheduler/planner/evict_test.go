@@ -17,13 +17,7 @@ func TestALeaderThatHearsLateGivesNothingUp(t *testing.T) {
 	r.now = r.now.Add(time.Minute)
 	d := r.plan()
 	r.Resolve(d, r.commit(d), r.now)
-	claimed, err := r.store.run(d.Run.Name()).Claim(r.store.run(d.Run.Name()).Rev, r.now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.store.writeRun(claimed); err != nil {
-		t.Fatal(err)
-	}
+	claimed := r.claim(d.Run.Name(), 0)
 	r.store.remove(job.RecordWorker, "w")
 	r.feed()
 	r.now = r.now.Add(999 * time.Millisecond)
@@ -58,15 +52,7 @@ func TestAnAttemptThatHasNotBegunIsNotGivenUp(t *testing.T) {
 	r.now = r.now.Add(time.Minute)
 	d := r.plan()
 	r.Resolve(d, r.commit(d), r.now)
-	armed := r.store.run(d.Run.Name())
-	claimed, err := armed.Claim(armed.Rev, r.now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	claimed, err = r.store.writeRun(claimed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	claimed := r.claim(d.Run.Name(), 0)
 	again, err := claimed.Requeue(job.Outcome{State: job.Failed, At: r.now}, r.now, "retry")
 	if err != nil {
 		t.Fatal(err)

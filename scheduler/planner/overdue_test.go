@@ -19,15 +19,7 @@ func TestOverdueRunsEndAlsoIfTermsAreShort(t *testing.T) {
 	d := r.plan()
 	r.Resolve(d, r.commit(d), r.now)
 	r.feed()
-	armed := r.store.run("report/x")
-	claimed, err := armed.Claim(armed.Rev, r.now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	claimed.Bound = minutely
-	if _, err := r.store.writeRun(claimed); err != nil {
-		t.Fatal(err)
-	}
+	r.claim("report/x", minutely)
 	for range 10 {
 		r.now = r.now.Add(59 * time.Second)
 		r.lead()

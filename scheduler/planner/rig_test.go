@@ -76,6 +76,21 @@ func (r *rig) commit(d job.Decision) job.Applied {
 	return r.store.commit(r.store.term, []job.Decision{d})[0]
 }
 
+// claim claims an armed run, as its worker does. bound is that of the claim.
+func (r *rig) claim(name string, bound job.Duration) job.Run {
+	r.Helper()
+	armed := r.store.run(name)
+	claimed, err := armed.Claim(armed.Rev, r.now)
+	if err == nil {
+		claimed.Bound = bound
+		claimed, err = r.store.writeRun(claimed)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	return claimed
+}
+
 const minutely = job.Duration(time.Minute)
 
 func number(s string) int {
