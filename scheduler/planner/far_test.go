@@ -101,6 +101,14 @@ func TestChangesOfRunsThatAreFarAhead(t *testing.T) {
 		r.now = midnight.Add(time.Hour)
 		r.expectNone()
 	})
+	t.Run("another one is due earlier", func(t *testing.T) {
+		r, run := farRig(t)
+		run.ID, run.Due = "2", midnight.Add(30*time.Minute)
+		r.put(run)
+		r.expectNone()
+		r.now = run.Due
+		r.expectArmed(run)
+	})
 	t.Run("edited by hand: due now", func(t *testing.T) {
 		r, run := farRig(t)
 		run.Due = r.now
