@@ -33,6 +33,7 @@ func TestBreaker(t *testing.T) {
 		"fsf":                                  13,
 		"fssf":                                 14,
 		"fsssf":                                0, // the first failure has left the window
+		"fssssfsssf":                           0,
 		"sssssssff":                            19,
 		"ffff":                                 12, // attempts that began before it opened do not count
 		"ffss":                                 12,

@@ -50,7 +50,8 @@ func TestPaceWaitsNoLongerThanNeeded(t *testing.T) {
 		t.Errorf("the first begins at %v", got)
 	}
 	p.Add("a", 1, at(0))
-	p.Add("b", 1, at(2500)) // armed ahead
+	p.Add("b", 1, at(1900))
+	p.Add("b", 1, at(2500)) // armed ahead, and later than before
 	for from, want := range map[int]int{-1000: -1000, -999: 1000, 0: 1000, 1000: 1000, 1500: 1500, 1501: 3500, 2500: 3500, 4000: 4000} {
 		if got := p.Next(at(from), time.Second); got != at(want) {
 			t.Errorf("from %d: got %v, want %v", from, got.Sub(epoch), at(want).Sub(epoch))
