@@ -56,16 +56,16 @@ func (p *Planner) waitsSince(r *job.Run) time.Time {
 }
 
 // firstDue returns when r was due for its first attempt. If a delayed run has had attempts, its record does not say it. Then
-// firstDue returns the time of the first attempt.
+// firstDue returns the time of the first attempt, by the planner's clock.
 func (p *Planner) firstDue(r *job.Run) time.Time {
+	live := p.jobs[r.Job].live.byID[r.ID]
 	switch {
 	case len(r.Attempts) == 0:
 		return r.Due
 	case r.Asked():
 		return r.Approval.At
-	case r.Kind == job.KindDelayed:
-		began, _ := r.Span(0)
-		return began
+	case r.Kind == job.KindDelayed && live != nil:
+		return live.first
 	case r.Kind != job.KindScheduled || len(r.After) > 0:
 		return r.Created
 	}
