@@ -136,6 +136,23 @@ No run in history was retried or lost.
 	}
 }
 
+// TestAnIncidentThatNobodyObserved is a crash of all replicas. Slots that were missed until another leader began say when it was.
+func TestAnIncidentThatNobodyObserved(t *testing.T) {
+	const missed = "missed: a later slot runs instead"
+	f := timeline.Facts{
+		Now: at(4000), Cluster: []*job.Event{{Kind: job.EventLeader, Node: "q1", Previous: "q2", At: at(3600)}},
+		Events: []*job.Event{{Kind: job.EventSkipped, Job: "ping", At: at(3601), From: at(20), To: at(3590), Count: 358, Reason: missed}},
+		Runs:   []*job.Run{{Job: "ping", ID: "x", State: job.Skipped, Reason: missed, Slot: at(10), Finished: at(3601)}},
+	}
+	if v, ok := timeline.Describe(f, timeline.Members{}, at(3700)); !ok || !v.From.Equal(at(10)) || !v.Until.Equal(at(3601)) {
+		t.Errorf("got an incident from %v to %v, want %v to %v", v.From, v.Until, at(10), at(3601))
+	}
+	f.Cluster = nil // the slots were missed while one replica led, such as those that an open breaker held up
+	if v, _ := timeline.Describe(f, timeline.Members{}, at(3700)); !v.From.Equal(at(3541)) {
+		t.Errorf("under one leader: got an incident from %v, want %v", v.From, at(3541))
+	}
+}
+
 func TestTheIncidentAtATime(t *testing.T) {
 	f := timeline.Facts{Now: at(4000), Cluster: []*job.Event{outage("q1", "", 5, 20), outage("q2", "", 1000, 1010), outage("q3", "", 1020, 1021)}}
 	for seconds, want := range map[float64]string{10: "q1", 500: "q1", 1015: "q2 q3", 3000: "q2 q3"} {
