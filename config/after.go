@@ -93,8 +93,8 @@ func (r *reader) step(own *yaml.Node, what string, s *job.Spec, request bool) {
 	s.Missed, s.MissedWindow, s.MissedLimit = "", 0, 0
 }
 
-// checkWorkflows reports cycles, unknown parents, and jobs that start one workflow and have different slots. Steps whose jobs
-// without parents all allow overlaps allow them too. A request has one job; the caller knows the others.
+// checkWorkflows reports cycles, unknown parents and outputs, and jobs that start one workflow and have different slots. Steps
+// whose jobs without parents all allow overlaps allow them too. A request has one job; the caller knows the others.
 func (l *loader) checkWorkflows() {
 	if l.exists != nil {
 		return
@@ -122,6 +122,7 @@ func (l *loader) checkWorkflows() {
 			l.jobs.set(k.node.Value, *spec)
 		}
 	}
+	l.declaredOutputs(specs)
 	for _, p := range workflow.Check(specs) {
 		if _, known := specs[specs[p.Job].After[p.Parent].Job]; !known {
 			continue // reported above, with the name that was probably meant, or a job with a mistake

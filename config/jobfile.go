@@ -145,6 +145,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 		r.fail(child(own, "payload"), "keep large data elsewhere and name the place", "%v", err)
 	}
 	if r.mistakes() == before {
+		l.outputs = append(l.outputs, r.outputs...)
 		l.jobs.set(name, spec.WithDefaults())
 		l.sound = append(l.sound, jobKey{r, key, own})
 	}

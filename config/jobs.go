@@ -77,6 +77,7 @@ type loader struct {
 	c         *collector
 	jobs      definitions[job.Spec]
 	sound     []jobKey
+	outputs   []outputUse // in the templates of sound jobs
 	limits    definitions[job.LimitSpec]
 	notifiers definitions[job.Notifier]
 	calendars definitions[job.CalendarDays]

@@ -27,6 +27,12 @@ func (r *reader) pointers(n *yaml.Node, what string) map[string]string {
 	return entries(r, n, what, list, maxEntries)
 }
 
+// outputUse is a place where a template reads an output; use.job is the parent.
+type outputUse struct {
+	use
+	name string
+}
+
 // checkOutputs reports a job that reads outputs from a response that it does not have, or from a job that it does not follow.
 func (r *reader) checkOutputs(own *yaml.Node, s *job.Spec) {
 	for _, u := range r.outputs {
@@ -35,9 +41,23 @@ func (r *reader) checkOutputs(own *yaml.Node, s *job.Spec) {
 				"the template reads an output of %s, which is no parent of the job", quote(u.job))
 		}
 	}
-	r.outputs = nil
 	if given := child(own, "output"); given != nil && s.HTTP == nil {
 		r.fail(keyOf(own, "output"), "remove it: programs write name=value to the file $ROTA_OUTPUT, and handlers set outputs themselves",
 			"output is for jobs with http")
+	}
+}
+
+// declaredOutputs reports templates that read an output that the response of their parent does not have. Only the outputs of a
+// job with http are known before it runs.
+func (l *loader) declaredOutputs(specs map[string]*job.Spec) {
+	for _, u := range l.outputs {
+		parent, known := specs[u.job]
+		if !known || parent.HTTP == nil {
+			continue
+		}
+		if _, declared := parent.Outputs[u.name]; !declared {
+			u.r.fail(u.node, didYouMean(u.name, sortedKeys(parent.Outputs), "add it to output of job "+u.job),
+				"the template reads the output %s, which job %s does not have", quote(u.name), quote(u.job))
+		}
 	}
 }

@@ -49,8 +49,8 @@ func (r *reader) placeholders(n *yaml.Node, what, text string) {
 	if r.mistakes() > before {
 		return // the check of the template would report the same mistakes again
 	}
-	for _, parent := range fill.Parents(text) {
-		r.outputs = append(r.outputs, use{r, n, parent})
+	for _, output := range fill.Outputs(text) {
+		r.outputs = append(r.outputs, outputUse{use{r, n, output.Job}, output.Name})
 	}
 	r.useParams(n, text)
 	if err := fill.Check(text); err != nil {

@@ -15,8 +15,8 @@ type reader struct {
 
 	example string // of the key that is read, as YAML on one line; empty outside of keys
 
-	params  []use // the templates of the job that is read which name a parameter; use.job is the parameter
-	outputs []use // the templates of the job that is read which name the output of a parent; use.job is the parent
+	params  []use       // the templates of the job that is read which name a parameter; use.job is the parameter
+	outputs []outputUse // the templates of the job that is read which name the output of a parent
 }
 
 // failFunc is fail or failLarge.

@@ -75,15 +75,17 @@ func writeSlots(p *page, ch *change) {
 	switch {
 	case after == "" && (ch.Kind == created || ch.Kind == changed) && ch.spec.Scheduled():
 		p.line("    warning: the schedule has no more slots: the job runs only on request")
-	case before == "" && after == "": // a job without a schedule
 	case ch.Kind == removed:
-		p.line("    canceled slots: %s", orDash(before))
+		if before != "" {
+			p.line("    canceled slots: %s", before)
+		}
 		for _, run := range ch.Cancels {
 			p.line("    will cancel run: %s", run)
 		}
 		if more := ch.CancelsAll - len(ch.Cancels); more > 0 {
 			p.line("    will cancel runs: %d more", more)
 		}
+	case before == "" && after == "": // a job without a schedule
 	case ch.Kind == created || before == after:
 		p.line("    next runs: %s", orDash(after))
 	default:

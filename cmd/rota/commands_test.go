@@ -31,6 +31,7 @@ func TestCommandsAtAFakeCluster(t *testing.T) {
 		{"explain fails", exitOK, "Job:", ""}, // it has no run but those by hand
 		{"explain nothing", exitNotFound, "", `rota: there is no job "nothing"`},
 		{"explain fails 10:50", exitOK, "Job:", ""},
+		{"pause ok --reason " + strings.Repeat("r", 501), exitUsage, "", "rota: --reason has more than 500 characters"},
 		{"submit --in -5s fails", exitUsage, "", "rota: the time span -5s is negative"},
 		{"submit --in -x fails", exitUsage, "", `rota: "-x" is not a time span`},
 	} {

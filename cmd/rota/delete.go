@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -16,7 +17,8 @@ func newDeleteCommand(c *cli) *cobra.Command {
 		Use:   "delete JOB",
 		Short: "Remove a job that the API created",
 		Long: `Remove a job that the API created, for example with rota apply. Its waiting runs are canceled; delete lists them and asks.
-Where nobody can be asked, it removes nothing without --yes. A job of a file is removed in the file.`,
+A run that has begun goes on to its end. Where nobody can be asked, delete removes nothing without --yes. A job of a file is
+removed in the file.`,
 		Example:           "  rota delete old-report --yes",
 		Args:              takes("JOB"),
 		ValidArgsFunction: c.completeJobs,
@@ -32,10 +34,14 @@ Where nobody can be asked, it removes nothing without --yes. A job of a file is 
 					err:  errors.New("job " + args[0] + " is defined in " + v.Origin.Source),
 				}
 			}
-			for _, run := range v.Active {
+			waiting, all, err := notBegun(ctx, cl, v.Name, v.Active, v.ActiveRuns)
+			if err != nil {
+				return err
+			}
+			for _, run := range waiting {
 				c.printErr("will cancel run: %s", run)
 			}
-			if more := v.ActiveRuns - len(v.Active); more > 0 {
+			if more := all - len(waiting); more > 0 {
 				c.printErr("will cancel runs: %d more", more)
 			}
 			switch {
@@ -53,4 +59,19 @@ Where nobody can be asked, it removes nothing without --yes. A job of a file is 
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "remove without asking")
 	return cmd
+}
+
+// notBegun returns those of a job's active runs that its removal cancels, and their number. The others go on to their ends.
+func notBegun(ctx context.Context, cl *client.Client, jobName string, active []string, all int) ([]string, int, error) {
+	if all == 0 {
+		return nil, 0, nil
+	}
+	for r, err := range cl.AllRuns(ctx, client.RunFilter{Job: jobName, States: []job.State{job.Running}}) {
+		if err != nil {
+			return nil, 0, err
+		}
+		active = slices.DeleteFunc(active, func(name string) bool { return name == r.Ref })
+		all--
+	}
+	return active, all, nil
 }

@@ -65,7 +65,16 @@ func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, fl
 		}
 	}
 	jobs, err := compareJobs(set, present, prune, c.now())
-	return slices.Concat(limits, jobs, removals), err
+	if err != nil {
+		return nil, err
+	}
+	for i := range jobs {
+		ch := &jobs[i]
+		if ch.Cancels, ch.CancelsAll, err = notBegun(ctx, cl, ch.Job, ch.Cancels, ch.CancelsAll); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Concat(limits, jobs, removals), nil
 }
 
 // hideUnseen masks the values of the files that the role of this client does not see in the cluster. Otherwise they would all look

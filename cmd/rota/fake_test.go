@@ -133,13 +133,7 @@ func (f *fakeCluster) Jobs(context.Context) ([]api.JobView, error) {
 	defer f.mu.Unlock()
 	var jobs []api.JobView
 	for _, name := range slices.Sorted(maps.Keys(f.jobs)) {
-		v := f.jobs[name]
-		for _, r := range f.runs {
-			if r.Job == name && !r.State.Terminal() {
-				v.Active = append(v.Active, r.Name())
-			}
-		}
-		jobs = append(jobs, v)
+		jobs = append(jobs, f.active(f.jobs[name]))
 	}
 	return jobs, nil
 }
@@ -151,7 +145,7 @@ func (f *fakeCluster) Job(_ context.Context, name string) (api.JobView, error) {
 	if !ok {
 		return v, job.ErrNotFound
 	}
-	return v, nil
+	return f.active(v), nil
 }
 
 func (f *fakeCluster) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error) {

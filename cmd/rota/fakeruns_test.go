@@ -39,6 +39,17 @@ func (f *fakeCluster) step(r job.Run) job.Run {
 	return r
 }
 
+// active adds the active runs to a job.
+func (f *fakeCluster) active(v api.JobView) api.JobView {
+	for _, r := range f.runs {
+		if r.Job == v.Name && !r.State.Terminal() {
+			v.Active = append(v.Active, r.Name())
+			v.ActiveRuns++
+		}
+	}
+	return v
+}
+
 func (f *fakeCluster) end(r job.Run, now time.Time) (job.Run, error) {
 	code := func(n int) *int { return &n }
 	output := printed(&r, r.Attempt)

@@ -21,8 +21,8 @@ func newLogsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs RUN | JOB",
 		Short: "Print the output of an attempt",
-		Long: `Print the output of a run's latest attempt, or of another one with --attempt. A job stands for its latest run.
-With -f, follow the output until the run has ended, through all later attempts.`,
+		Long: `Print the output of a run's latest attempt, or of another one with --attempt. A job stands for its latest run that
+has begun. With -f, follow the output until the run has ended, through all later attempts.`,
 		Example:           "  rota logs nightly-backup\n  rota logs -f nightly-backup/2026-01-31T02:30:00Z",
 		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns,

@@ -65,5 +65,9 @@ func flagRefused(cmd *cobra.Command, err error) error {
 	if cmd.Flags().Lookup(name) == nil || answer.Detail != field.Location+": "+field.Message {
 		return err
 	}
-	return &codedError{code: exitUsage, hint: answerHint(err), err: fmt.Errorf("--%s %s", name, field.Message)}
+	text := field.Message
+	if most, ok := strings.CutPrefix(text, "expected length <= "); ok {
+		text = "has more than " + most + " characters" // the API gives this rule without words
+	}
+	return &codedError{code: exitUsage, hint: answerHint(err), err: fmt.Errorf("--%s %s", name, text)}
 }

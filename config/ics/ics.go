@@ -35,6 +35,7 @@ func (e *Error) Error() string { return fmt.Sprintf("line %d: %s (%s)", e.Line, 
 
 // Days returns the dates on which a file has events, in the form YYYY-MM-DD, ascending. Each error is an *Error.
 func Days(text []byte) ([]string, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if err := check(text); err != nil {
 		return nil, err
 	}

@@ -48,6 +48,13 @@ func TestDays(t *testing.T) {
 	}
 }
 
+func TestAByteOrderMarkIsNoMistake(t *testing.T) {
+	got, err := ics.Days(slices.Concat([]byte("\ufeff"), file("DTSTART;VALUE=DATE:20261225")))
+	if err != nil || strings.Join(got, " ") != "2026-12-25" {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
 func TestAnOccurrenceThatIsReplacedIsNoDay(t *testing.T) {
 	const text = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:x\nDTSTART;VALUE=DATE:20261225\nRRULE:FREQ=DAILY;COUNT=2\nEND:VEVENT\n" +
 		"BEGIN:VEVENT\nUID:x\nDTSTART;VALUE=DATE:20270101\nRECURRENCE-ID;VALUE=DATE:20261226\nEND:VEVENT\nEND:VCALENDAR\n"

@@ -45,7 +45,7 @@ func ParseOutputs(text string) (map[string]string, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(line, "=")
-		if !ok || !IsOutputName(name) || strings.ContainsRune(value, 0) || !utf8.ValidString(value) {
+		if !ok || !IsOutputName(name) {
 			return nil, fmt.Errorf("line %d is not name=value, with a name of letters, digits and _", number)
 		}
 		outputs[name] = value

@@ -12,7 +12,7 @@ import (
 // named is how many names a sentence lists.
 const named = 5
 
-// tellRuns says what the incident did to runs, and which of them need a person.
+// tellRuns says what the incident did to the runs that history still has, and which of them need a person.
 func (t *teller) tellRuns() {
 	var retried []string
 	var lost []*job.Run
@@ -35,11 +35,11 @@ func (t *teller) tellRuns() {
 	}
 	switch {
 	case len(retried) == 0 && len(lost) == 0:
-		t.say("No run was retried or lost")
+		t.say("No run in history was retried or lost")
 	case len(retried) == 0:
-		t.say("No run was retried, ", counted(len(lost), "run"), verb(len(lost), " is", " are"), " lost")
+		t.say("No run in history was retried, ", counted(len(lost), "run"), verb(len(lost), " is", " are"), " lost")
 	default:
-		t.say(counted(len(retried), "run"), verb(len(retried), " was", " were"), " retried (", names(retried), "), ",
+		t.say(counted(len(retried), "run"), " in history", verb(len(retried), " was", " were"), " retried (", names(retried), "), ",
 			fmt.Sprint(len(lost)), " lost")
 	}
 	t.tellMissed()
@@ -56,6 +56,14 @@ func (t *teller) tellRuns() {
 	if more := len(lost) - named; more > 0 {
 		t.say(counted(more, "more run"), verb(more, " is", " are"), " lost: `rota runs --state lost` lists them")
 	}
+}
+
+// unled reports whether a slot was missed because nobody led: another term began before it was found missed. If all replicas crash,
+// none of them observes that, so the slot is the only sign of when it was.
+func (f Facts) unled(slot, found time.Time) bool {
+	return !slot.IsZero() && slices.ContainsFunc(f.Cluster, func(e *job.Event) bool {
+		return e.Kind == job.EventLeader && e.Previous != "" && e.At.After(slot) && !e.At.After(found)
+	})
 }
 
 // tellMissed counts the slots of each job that passed while nobody could dispatch them.

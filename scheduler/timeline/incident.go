@@ -58,9 +58,16 @@ func troublesOf(f Facts) (all []trouble) {
 				all = append(all, trouble{a.Finished, a.Finished})
 			}
 		}
+		if r.State == job.Skipped && isMissed(r.Reason) && f.unled(r.Slot, r.Finished) {
+			all = append(all, trouble{r.Slot, r.Finished})
+		}
 	}
 	for _, e := range f.Events {
-		if e.Kind == job.EventSkipped && isMissed(e.Reason) {
+		switch {
+		case e.Kind != job.EventSkipped || !isMissed(e.Reason):
+		case f.unled(e.From, e.At):
+			all = append(all, trouble{e.From, e.At})
+		default:
 			all = append(all, trouble{job.Later(e.From, e.At.Add(-aftermath)), e.At})
 		}
 	}

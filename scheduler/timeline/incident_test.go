@@ -47,12 +47,12 @@ func TestIncident(t *testing.T) {
 				Runs:    []*job.Run{lostAttempt("no-overlap", 5.1, job.Running), lostAttempt("vacuum", 5.1, job.Pending)},
 			}, three, `
 q3 died at 10:49:05Z; q2 took over in 42 ms.
-2 runs were retried (no-overlap, vacuum), 0 lost.
+2 runs in history were retried (no-overlap, vacuum), 0 lost.
 2 of 3 members are present; no further loss is tolerated.`},
 		"the leader was cut off": {
 			timeline.Facts{Cluster: []*job.Event{outage("q3", "", 5, 30), leads("q2", "q3", 9.8, 10.3)}}, all, `
 q3 did not answer from 10:49:05Z to 10:49:30Z; q2 took over at 10:49:10Z, 5.3 s later.
-No run was retried or lost.
+No run in history was retried or lost.
 All 3 members are present.`},
 		"an earlier outage of the next leader": {
 			timeline.Facts{
@@ -63,19 +63,19 @@ q3 took over from q1 at 10:49:25Z.
 q2 took over from q3 at 10:49:55Z.
 No leader from 10:49:20Z to 10:49:25Z.
 No leader from 10:49:49Z to 10:49:55Z.
-No run was retried or lost.
+No run in history was retried or lost.
 All 3 members are present.`},
 		"the leader was silent before it was cut off": {
 			timeline.Facts{Cluster: []*job.Event{outage("q3", "", 5, 8), outage("q3", "", 16, 0), leads("q2", "q3", 16, 21)}}, three, `
 q3 did not answer from 10:49:05Z to 10:49:08Z.
 q3 has not answered since 10:49:16Z; q2 took over at 10:49:21Z, 5 s later.
 No leader from 10:49:16Z to 10:49:21Z.
-No run was retried or lost.
+No run in history was retried or lost.
 2 of 3 members are present; no further loss is tolerated.`},
 		"a follower was stopped and started": {
 			timeline.Facts{Cluster: []*job.Event{outage("q1", job.OutageStopped, 5, 20)}}, all, `
 q1 was stopped at 10:49:05Z, and was back at 10:49:20Z.
-No run was retried or lost.
+No run in history was retried or lost.
 All 3 members are present.`},
 		"the leader was stopped, and had handed its term over": {
 			timeline.Facts{
@@ -83,7 +83,7 @@ All 3 members are present.`},
 				Runs:    []*job.Run{lateRun("a", 0.2)},
 			}, all, `
 q1 was stopped at 10:49:05Z, and was back at 10:49:20Z; q2 took over within a second.
-No run was retried or lost.
+No run in history was retried or lost.
 1 job ran up to 200 ms late.
 All 3 members are present.`},
 		"each was stopped twice, and drained after its handover": {
@@ -99,7 +99,7 @@ q3 took over from q2 at 10:49:05Z.
 q1 took over from q3 at 10:49:10Z.
 q3 took over from q1 at 10:49:28Z.
 q2 took over from q3 at 10:49:32Z.
-No run was retried or lost.
+No run in history was retried or lost.
 All 3 members are present.`},
 		"the majority was lost": {
 			timeline.Facts{
@@ -114,7 +114,7 @@ q3 did not answer from 10:49:50Z to 10:50:11Z.
 q1 leads again since 10:50:11Z.
 No leader from 10:49:50Z to 10:50:11Z.
 The majority was lost at 10:49:50Z and regained at 10:50:11Z.
-No run was retried, 1 run is lost.
+No run in history was retried, 1 run is lost.
 3 slots of ping were skipped.
 4 jobs ran up to 11 s late.
 once-only/x is lost: check its target, then run ` + "`rota retry once-only/x`" + ` if it did not take place.
@@ -125,7 +125,7 @@ All 3 members are present.`},
 q2 died at 10:49:50Z.
 q3 died at 10:49:52Z.
 The majority is lost since 10:49:52Z.
-No run was retried or lost.
+No run in history was retried or lost.
 1 of 3 members are present, fewer than the majority.`},
 	} {
 		tc.facts.Now = at(100)
@@ -133,6 +133,23 @@ No run was retried or lost.
 		if got := "\n" + strings.Join(v.Sentences, "\n"); !ok || got != tc.want {
 			t.Errorf("%s: got%s\nwant%s", name, got, tc.want)
 		}
+	}
+}
+
+// TestAnIncidentThatNobodyObserved is a crash of all replicas. Slots that were missed until another leader began say when it was.
+func TestAnIncidentThatNobodyObserved(t *testing.T) {
+	const missed = "missed: a later slot runs instead"
+	f := timeline.Facts{
+		Now: at(4000), Cluster: []*job.Event{{Kind: job.EventLeader, Node: "q1", Previous: "q2", At: at(3600)}},
+		Events: []*job.Event{{Kind: job.EventSkipped, Job: "ping", At: at(3601), From: at(20), To: at(3590), Count: 358, Reason: missed}},
+		Runs:   []*job.Run{{Job: "ping", ID: "x", State: job.Skipped, Reason: missed, Slot: at(10), Finished: at(3601)}},
+	}
+	if v, ok := timeline.Describe(f, timeline.Members{}, at(3700)); !ok || !v.From.Equal(at(10)) || !v.Until.Equal(at(3601)) {
+		t.Errorf("got an incident from %v to %v, want %v to %v", v.From, v.Until, at(10), at(3601))
+	}
+	f.Cluster = nil // the slots were missed while one replica led, such as those that an open breaker held up
+	if v, _ := timeline.Describe(f, timeline.Members{}, at(3700)); !v.From.Equal(at(3541)) {
+		t.Errorf("under one leader: got an incident from %v, want %v", v.From, at(3541))
 	}
 }
 

@@ -27,6 +27,7 @@ func TestOutputs(t *testing.T) {
 			map[string]string{"rows": "13", "path": "/srv/a=b"}},
 		{"no name", `echo rows=1 > "$ROTA_OUTPUT"; echo nonsense >> "$ROTA_OUTPUT"`, job.Failed, "line 2 is not name=value", nil},
 		{"bad name", `echo 1a=b > "$ROTA_OUTPUT"`, job.Failed, "line 1 is not name=value", nil},
+		{"zero byte", `printf 'rows=1\0002' > "$ROTA_OUTPUT"`, job.Failed, "output rows must be a text in UTF-8 without zero bytes", nil},
 		{"too large", `head -c 40000 /dev/zero | tr '\0' x > "$ROTA_OUTPUT"`, job.Failed, "$ROTA_OUTPUT is larger than 32 KiB", nil},
 		{"endless", `ln -s /dev/zero "$ROTA_OUTPUT"`, job.Failed, "$ROTA_OUTPUT cannot be read", nil},
 		{"a pipe", `mkfifo "$ROTA_OUTPUT"`, job.Failed, "not a regular file", nil},

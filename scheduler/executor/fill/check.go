@@ -3,6 +3,7 @@ package fill
 import (
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,10 +19,13 @@ func Check(s string) error {
 		s := sample
 		s.Inputs = make(map[string]map[string]string)
 		for _, o := range outputsOf(t.template) {
-			if s.Inputs[o[0]] == nil {
-				s.Inputs[o[0]] = make(map[string]string)
+			if !job.IsOutputName(o.Name) {
+				return &Mistake{"no output can have the name " + strconv.Quote(o.Name)}
 			}
-			s.Inputs[o[0]][o[1]] = strings.Repeat("1", 16)
+			if s.Inputs[o.Job] == nil {
+				s.Inputs[o.Job] = make(map[string]string)
+			}
+			s.Inputs[o.Job][o.Name] = strings.Repeat("1", 16)
 		}
 		s.Fields.Params = make(map[string]string)
 		for _, name := range paramsOf(t.template) {

@@ -6,18 +6,21 @@ import (
 	"text/template/parse"
 )
 
-// Parents returns the jobs whose outputs a text reads, as far as the text names them. A text with mistakes has none.
-func Parents(s string) (parents []string) {
+// Output is an output of a parent that a text reads.
+type Output struct{ Job, Name string }
+
+// Outputs returns the outputs that a text reads, each once, as far as the text names them. A text with mistakes has none.
+func Outputs(s string) (outputs []Output) {
 	t, err := parseText("text", s)
 	if err != nil || t.template == nil {
 		return nil
 	}
 	for _, o := range outputsOf(t.template) {
-		if !slices.Contains(parents, o[0]) {
-			parents = append(parents, o[0])
+		if !slices.Contains(outputs, o) {
+			outputs = append(outputs, o)
 		}
 	}
-	return parents
+	return outputs
 }
 
 // Params returns the parameters that a text reads, as far as the text names them. A text with mistakes has none.
@@ -30,7 +33,7 @@ func Params(s string) []string {
 }
 
 // outputsOf returns the parents and the names in the calls of output whose arguments are constants.
-func outputsOf(t *template.Template) (calls [][2]string) {
+func outputsOf(t *template.Template) (calls []Output) {
 	walk(t, func(n parse.Node) {
 		c, ok := n.(*parse.CommandNode)
 		if !ok {
@@ -40,7 +43,7 @@ func outputsOf(t *template.Template) (calls [][2]string) {
 			parent, ok1 := c.Args[1].(*parse.StringNode)
 			name, ok2 := c.Args[2].(*parse.StringNode)
 			if ok1 && ok2 {
-				calls = append(calls, [2]string{parent.Text, name.Text})
+				calls = append(calls, Output{parent.Text, name.Text})
 			}
 		}
 	})

@@ -82,6 +82,9 @@ func TestNothingIsDroppedSilently(t *testing.T) {
 		`{"name": "c", "schedule": "0 0 0 */2 * 1", "executor": "shell", "executor_config": {"command": "true"}, "tags": {"r": "a:1"}}`: {
 			dkron, `f:2: schedule "0 0 0 */2 * 1": dkron takes a day that matches either field of days`,
 		},
+		`{"name": "c", "schedule": "0 0 0 1 * ?/2", "executor": "shell", "executor_config": {"command": "true"}, "tags": {"r": "a:1"}}`: {
+			dkron, `f:2: schedule "0 0 0 1 * ?/2": dkron takes a day that matches either field of days`,
+		},
 	} {
 		var res importer.Result
 		c.translate(text, &res)

@@ -25,11 +25,11 @@ func (t *translation) robfigSchedule(line int, tool, text string) string {
 }
 
 // combinesDays reports whether rota and that library interpret the fields of days differently. This is so if one of them has a
-// step after a star, because only rota, as Vixie cron, demands then that a day match both.
+// step after a star or its synonym ?, because only rota, as Vixie cron, demands then that a day match both.
 func combinesDays(dom, dow string) bool {
+	dom, dow = strings.Replace(dom, "?", "*", 1), strings.Replace(dow, "?", "*", 1)
 	stepped := func(f string) bool { return strings.HasPrefix(f, "*/") && f != "*/1" }
-	free := func(f string) bool { return f == "*" || f == "?" }
-	return !free(dom) && !free(dow) && (stepped(dom) || stepped(dow))
+	return dom != "*" && dow != "*" && (stepped(dom) || stepped(dow))
 }
 
 // listWeekdays writes out steps that begin at a weekday, such as 1/2. The last day of that library is 6, and that of rota is 7, a
