@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -64,36 +63,34 @@ func TestAnOutcomeOfARunThatIsGone(t *testing.T) {
 			events: 1,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, lasting(2*time.Second))
-				lost := false
-				r.store.fault = func(op string, run *job.Run) fault {
-					if op != "write" || lost || !run.State.Terminal() || r.store.runs[run.Name()].Rev != run.Rev {
-						return none
-					}
-					lost = true
-					return applied
+		bubble(t, name, func(t *testing.T) {
+			r := newRig(t, lasting(2*time.Second))
+			lost := false
+			r.store.fault = func(op string, run *job.Run) fault {
+				if op != "write" || lost || !run.State.Terminal() || r.store.runs[run.Name()].Rev != run.Rev {
+					return none
 				}
-				r.store.wrote = func(run job.Run) {
-					if test.pruned(run) {
-						delete(r.store.runs, run.Name())
-					}
+				lost = true
+				return applied
+			}
+			r.store.wrote = func(run job.Run) {
+				if test.pruned(run) {
+					delete(r.store.runs, run.Name())
 				}
-				r.start()
-				name, _ := r.one()
-				after(time.Second)
-				if test.before != nil {
-					test.before(r, name)
-				}
-				after(10 * time.Second)
-				r.wantExecutions(1)
-				if got := r.store.eventList(); len(got) != test.events {
-					t.Errorf("events = %v, want %d", got, test.events)
-				}
-				after(2 * time.Second)
-				r.wantJournal(0)
-			})
+			}
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			if test.before != nil {
+				test.before(r, name)
+			}
+			after(10 * time.Second)
+			r.wantExecutions(1)
+			if got := r.store.eventList(); len(got) != test.events {
+				t.Errorf("events = %v, want %d", got, test.events)
+			}
+			after(2 * time.Second)
+			r.wantJournal(0)
 		})
 	}
 }

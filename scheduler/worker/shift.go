@@ -152,10 +152,10 @@ func (s *shift) end(ctx context.Context) {
 		s.closeResolved(closing)
 		cancel()
 	}
-	if !wait(s.life, s.killed.empty(), executor.HurryGrace+s.w.cfg.StopTimeout) {
+	if !wait(s.life, s.killed.empty(), executor.HurryGrace+s.w.cfg.stopTimeout) {
 		s.w.log.Error("killed attempts have not ended", "executing", s.killed.count())
 	}
-	wait(ctx, s.w.unsent.empty(), s.w.cfg.SettleTimeout)
+	wait(ctx, s.w.unsent.empty(), settleTimeout)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), closeTimeout)
 	defer cancel()
 	if err := s.session.Close(closing); err != nil {
