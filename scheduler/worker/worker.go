@@ -203,7 +203,7 @@ func (w *Worker) openShift(ctx, life context.Context) (*shift, error) {
 		return nil, fmt.Errorf("open session of worker %s: %w", w.cfg.Name, err)
 	}
 	w.log.Info("session opened", "session", session.ID())
-	s := newShift(life, w, session, &shown)
+	s := newShift(life, w, session, shown)
 	s.start()
 	return s, nil
 }
