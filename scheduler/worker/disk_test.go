@@ -16,6 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestOutputIsBounded lets attempts print more than the bounds allow, within the ten minutes between two sweeps.
@@ -34,15 +35,10 @@ func TestOutputIsBounded(t *testing.T) {
 		}
 		return total
 	}
-	place := func(r *rig, files int, text string) { // the same files as attempts that have ended
+	place := func(r *rig, n int, text string) { // the same files as attempts that have ended
 		dir := filepath.Join(r.cfg.DataDir, "output", "other")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		for i := range files {
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("x.%d.out", i)), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+		for i := range n {
+			files.Write(t, filepath.Join(dir, fmt.Sprintf("x.%d.out", i)), text)
 		}
 	}
 	printing := func(_ context.Context, req executor.Request) job.Outcome {
@@ -82,9 +78,7 @@ func TestOutputIsBounded(t *testing.T) {
 		if n := kept(r); n != 80 {
 			t.Errorf("%d bytes of output are kept, want all 80 that the bounds allow", n)
 		}
-		if err := os.MkdirAll(filepath.Join(r.cfg.DataDir, "probe", "a"), 0o700); err != nil { // makes the probe fail
-			t.Fatal(err)
-		}
+		breakProbe(r)
 		after(probeEvery + time.Second)
 		if n := kept(r); n != 40 {
 			t.Errorf("%d bytes of output are kept, want 40, half of the bounds", n)
@@ -94,15 +88,8 @@ func TestOutputIsBounded(t *testing.T) {
 		r := newRig(t, printing)
 		r.cfg.outputBytes = 1000
 		r.start()
-		dir := filepath.Join(r.cfg.DataDir, "output", "other")
-		for _, path := range []string{dir, filepath.Join(r.cfg.DataDir, "probe", "a")} { // the second makes the probe fail
-			if err := os.MkdirAll(path, 0o700); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := os.WriteFile(filepath.Join(dir, "x.1.out"), make([]byte, 2000), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		breakProbe(r)
+		files.Write(t, filepath.Join(r.cfg.DataDir, "output", "other", "x.1.out"), make([]byte, 2000))
 		after(probeEvery + time.Second)
 		if n := kept(r); n != 0 {
 			t.Errorf("%d bytes of output are kept, want none of 2000: no more than 1000", n)
@@ -156,16 +143,18 @@ func TestOutputIsBounded(t *testing.T) {
 		if n, err := MakeRoom(t.Context(), r.cfg.DataDir, later); n != 0 || err != nil {
 			t.Errorf("with room: %d files were removed, %v, want none", n, err)
 		}
-		if err := os.MkdirAll(filepath.Join(r.cfg.DataDir, "probe", "a"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		breakProbe(r)
 		if n, err := MakeRoom(t.Context(), r.cfg.DataDir, later); n != 1 || err != nil || kept(r) != 0 {
 			t.Errorf("without room: %d files were removed, %v, want one", n, err)
 		}
 	})
 }
 
-// TestFullDisk puts a directory in the place of the probe, so that the probe fails.
+// breakProbe puts a directory in the place of the probe, so that the probe fails. It returns the directory.
+func breakProbe(r *rig) (dir string) {
+	return filepath.Dir(files.Write(r.t, filepath.Join(r.cfg.DataDir, "probe", "a"), ""))
+}
+
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, lasting(time.Minute))
@@ -173,13 +162,7 @@ func TestFullDisk(t *testing.T) {
 		busy := r.store.pending("backup", "busy", time.Now())
 		r.give(busy)
 		after(time.Second)
-		inTheWay := filepath.Join(r.cfg.DataDir, "probe")
-		if err := os.Mkdir(inTheWay, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(inTheWay, "a"), nil, 0o600); err != nil { // so the probe cannot remove the directory
-			t.Fatal(err)
-		}
+		inTheWay := breakProbe(r)
 		after(probeEvery)
 		if r.w.Refuses() == nil || !r.sessions.shown().Draining {
 			t.Fatalf("with a full disk: got %v, shown %+v, want an error and draining", r.w.Refuses(), r.sessions.shown())

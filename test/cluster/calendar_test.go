@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestCalendars runs jobs on the days of an iCalendar file that lies beside each replica's job file. Mistakes in the file change
@@ -114,8 +115,8 @@ jobs:
 
 	never := strings.Replace(text, "{every: 1s, missed: all, calendar: {not_on", "{at: "+now+", calendar: {not_on", 1)
 	path := filepath.Join(t.TempDir(), "jobs.yaml")
-	writeFile(t, path, never)
-	writeFile(t, filepath.Join(filepath.Dir(path), "days.ics"), calendarFile(dates...))
+	files.Write(t, path, never)
+	files.Write(t, filepath.Join(filepath.Dir(path), "days.ics"), calendarFile(dates...))
 	if out := rota(exitBadConfig, "check", path); !strings.Contains(out, "jobs.yaml:6:") || !strings.Contains(out, "never fires: calendar leaves no slot") {
 		t.Errorf("check of a job that never runs: got\n%s", out)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/history"
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // TestWorkersDiskIsFull fills the disk that holds a worker's journal and output, while runs execute there. Their outcomes are
@@ -134,11 +135,11 @@ func TestReplicasDiskIsFull(t *testing.T) {
 func smallDisk(t *testing.T, size string) (dir string) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		needs(t, "root, to mount a small disk")
+		lacking.Skip(t, "needs root, to mount a small disk")
 	}
 	dir = t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+size); err != nil {
-		needs(t, "to mount a small disk: "+err.Error())
+		lacking.Skip(t, "needs to mount a small disk: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
@@ -167,13 +168,4 @@ func fillDisk(t *testing.T, dir string) (path string) {
 	}
 	t.Logf("fault: %s is full", dir)
 	return path
-}
-
-// needs skips the test, or fails it if ROTA_CI=1. what names the thing that this machine lacks.
-func needs(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("ROTA_CI") != "" {
-		t.Fatalf("needs %s, and ROTA_CI is set", what)
-	}
-	t.Skipf("needs %s", what)
 }

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/provider"
 )
 
@@ -52,11 +52,7 @@ func startSignedIn(t *testing.T, ledger *Ledger) *signedIn {
 	token, entry, _ := strings.Cut(string(text), "\n")
 	_, entry, _ = strings.Cut(entry, "auth.file:\n")
 	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return files.Write(t, filepath.Join(dir, name), text)
 	}
 	roles, secret := write("auth.yaml", openIDRoles+entry), write("secret", provider.Secret+"\n")
 	s.Cluster = Start(t, Config{

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestParams gives parameters to runs with the command line, the API and the page. Wrong ones are refused before anything is
@@ -131,10 +131,7 @@ func TestParams(t *testing.T) {
 		t.Errorf("the form made %d runs, want one", now-known)
 	}
 
-	file := filepath.Join(t.TempDir(), "bad.yaml")
-	if err := os.WriteFile(file, []byte("jobs: {a: {every: 1h, shell: x, params: {m: {required: true}}}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := files.Write(t, filepath.Join(t.TempDir(), "bad.yaml"), "jobs: {a: {every: 1h, shell: x, params: {m: {required: true}}}}\n")
 	if out, code := Command(t, binary, "check", file); code != 78 || !strings.Contains(out, "bad.yaml:1:42: ") || !strings.Contains(out, "hint: ") {
 		t.Errorf("check: got code %d, %s", code, out)
 	}

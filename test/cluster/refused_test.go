@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/history"
 )
 
@@ -43,9 +43,7 @@ func TestRefusedRequestsStarveNobody(t *testing.T) {
 	viewer, second := create("reader", "viewer")
 	roles, own := filepath.Join(dir, "auth.yaml"), filepath.Join(dir, "token")
 	for path, text := range map[string]string{roles: "tokens:\n" + entry + second, own: token} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, path, text)
 	}
 	specs := map[string]job.Spec{}
 	for i := range jobs {

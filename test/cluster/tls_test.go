@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // closing is a cluster that changes to mutual TLS and back.
@@ -36,7 +37,7 @@ func TestAClosedNetworkAndBack(t *testing.T) {
 		c.base[n.Name] = n.Args
 	}
 	c.issue("old")
-	writeFile(t, filepath.Join(c.dir, "auth.yaml"), "bindings: [{principal: ops, role: admin}]\n")
+	files.Write(t, filepath.Join(c.dir, "auth.yaml"), "bindings: [{principal: ops, role: admin}]\n")
 	c.use("old/ca.crt")
 	c.present("old")
 

@@ -1,12 +1,12 @@
 package cluster
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestTheCommandWaitsForAWorkflow starts a workflow in which a step fails, and resumes it. Both commands wait for all steps, and exit
@@ -35,9 +35,7 @@ func TestTheCommandWaitsForAWorkflow(t *testing.T) {
 			t.Errorf("got no %q in\n%s", want, out)
 		}
 	}
-	if err := os.WriteFile(ready, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, ready, "")
 	out = rota(0, "retry", "check", "--resume", "--wait", "--output=jsonpath={.items[*].job}:{.items[*].state}")
 	if want := "check report:succeeded succeeded"; !strings.Contains(out, want) {
 		t.Errorf("got %q, want %q", out, want)

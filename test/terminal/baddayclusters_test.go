@@ -18,6 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
@@ -192,9 +193,7 @@ func grant(t *testing.T, roles, token string) {
 	secret, entry, _ := strings.Cut(string(text), "\n")
 	_, entry, _ = strings.Cut(entry, "auth.file:\n")
 	for path, text := range map[string]string{roles: "tokens:\n" + entry, token: secret} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, path, text)
 	}
 }
 

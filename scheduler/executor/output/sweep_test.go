@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 func TestSweepRemovesOldAndExcessFiles(t *testing.T) {
@@ -27,10 +28,7 @@ func TestSweepRemovesOldAndExcessFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	other := filepath.Join(dir, "backup", "notes.txt")
-	if err := os.WriteFile(other, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	other := files.Write(t, filepath.Join(dir, "backup", "notes.txt"), "")
 	kept := func() (s []int) {
 		for i := 1; i <= 6; i++ {
 			if f, err := output.Open(dir, run, i); err == nil {

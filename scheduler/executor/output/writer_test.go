@@ -17,6 +17,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 const run = "backup/2026-11-21T02:30:00Z"
@@ -151,10 +152,7 @@ func TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt(t *testing.T) {
 }
 
 func TestDirectoryThatCannotBeMadeDoesNotFailTheAttempt(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := files.Write(t, filepath.Join(t.TempDir(), "file"), "")
 	w := output.New(file, run, 1, 200, output.DefaultCap)
 	fmt.Fprint(w, "hello")
 	if got := w.Tail(); !strings.HasPrefix(got, "hello\n[rota: output could not be kept") {
