@@ -289,21 +289,6 @@ func (f *fakeStore) eventList() []job.Event {
 	return slices.Collect(maps.Values(f.events))
 }
 
-// answer gives ft to all calls from now on.
-func (f *fakeStore) answer(ft fault) {
-	f.set(func() { f.fault = func(string, *job.Run) fault { return ft } })
-}
-
-// only returns a fault that hits each call of op.
-func only(op string, ft fault) func(string, *job.Run) fault {
-	return func(got string, _ *job.Run) fault {
-		if got == op {
-			return ft
-		}
-		return none
-	}
-}
-
 // set changes f under its lock.
 func (f *fakeStore) set(do func()) {
 	f.mu.Lock()

@@ -107,11 +107,11 @@ func enclose(t *testing.T, w *Node, limit int64) {
 	t.Helper()
 	const hierarchy = "/sys/fs/cgroup/memory"
 	if _, err := os.Stat(hierarchy + "/memory.limit_in_bytes"); err != nil || os.Getuid() != 0 {
-		lacking.Skip(t, "needs root and cgroups of memory in their own hierarchy (v1)")
+		lacking.Report(t, "needs root and cgroups of memory in their own hierarchy (v1)")
 	}
 	group := fmt.Sprintf("%s/rota-test-%d", hierarchy, os.Getpid())
 	if err := os.Mkdir(group, 0o755); err != nil {
-		lacking.Skip(t, "needs a writable hierarchy of cgroups: %v", err)
+		lacking.Report(t, "needs a writable hierarchy of cgroups: %v", err)
 	}
 	t.Cleanup(func() {
 		if w.Running() {

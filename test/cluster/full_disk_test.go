@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,12 +94,7 @@ func TestReplicasDiskIsFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, "200m") // etcd reserves two files of 64 MiB
 	sink := NewSink(t)
-	jobs := make(map[string]job.Spec)
-	for i := range 10 {
-		jobs[fmt.Sprintf("post-%d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(10, job.Spec{})
 	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(name string) []string {
 		if name == "q1" {
 			return []string{"--node-data-dir=" + disk}
@@ -135,11 +129,11 @@ func TestReplicasDiskIsFull(t *testing.T) {
 func smallDisk(t *testing.T, size string) (dir string) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		lacking.Skip(t, "needs root, to mount a small disk")
+		lacking.Report(t, "needs root, to mount a small disk")
 	}
 	dir = t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+size); err != nil {
-		lacking.Skip(t, "needs to mount a small disk: %v", err)
+		lacking.Report(t, "needs to mount a small disk: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -45,12 +44,7 @@ func startSignedIn(t *testing.T, ledger *Ledger) *signedIn {
 	t.Helper()
 	s := &signedIn{t: t, p: provider.Start(t, true), home: t.TempDir()}
 	dir := t.TempDir()
-	text, err := exec.CommandContext(t.Context(), binary, "token", "create", "harness", "--role", "admin", "--offline").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, entry, _ := strings.Cut(string(text), "\n")
-	_, entry, _ = strings.Cut(entry, "auth.file:\n")
+	token, entry := NewToken(t, binary, "harness", "admin")
 	write := func(name, text string) string {
 		return files.Write(t, filepath.Join(dir, name), text)
 	}

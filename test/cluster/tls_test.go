@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,12 +24,7 @@ type closing struct {
 func TestAClosedNetworkAndBack(t *testing.T) {
 	row(t)
 	sink := NewSink(t)
-	jobs := make(map[string]job.Spec)
-	for i := range 30 {
-		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(30, job.Spec{})
 	c := &closing{Cluster: Start(t, Config{Binary: binary, Jobs: jobs}), t: t, dir: t.TempDir(), base: map[string][]string{}}
 	c.AddWorker("w1")
 	for _, n := range c.nodes {

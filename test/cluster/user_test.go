@@ -22,7 +22,7 @@ import (
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		lacking.Skip(t, "needs root, to start processes of other users")
+		lacking.Report(t, "needs root, to start processes of other users")
 	}
 }
 

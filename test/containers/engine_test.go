@@ -43,7 +43,7 @@ func startEngine(t *testing.T, flags ...string) *dockerd {
 		t.Skip("starts Docker's engine, as make docker-test does: set ROTA_CONTAINERS=1")
 	}
 	if _, err := exec.LookPath("dockerd"); err != nil || os.Geteuid() != 0 {
-		lacking.Skip(t, "needs dockerd and root (%v)", err)
+		lacking.Report(t, "needs dockerd and root (%v)", err)
 	}
 	dir, err := os.MkdirTemp("", "rota-dockerd-") //nolint:usetesting // short, because paths of sockets are limited
 	if err != nil {

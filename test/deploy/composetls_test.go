@@ -43,18 +43,7 @@ func startSecured(t *testing.T, image, file string, env ...string) *secured {
 	if _, err := command(ctx, nil, "../../deploy/compose-prepare.sh", "../../bin/image/rota", s.dir); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			out, _ := s.run("logs", "--tail", "80") // best effort
-			t.Log(out)
-		}
-		if _, err := s.run("down", "--volumes"); err != nil {
-			t.Errorf("clean up: %v", err)
-		}
-	})
-	if _, err := s.run("up", "--detach", "--no-build"); err != nil {
-		t.Fatal(err)
-	}
+	s.up("--no-build")
 	return s
 }
 

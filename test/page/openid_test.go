@@ -1,7 +1,6 @@
 package page
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,12 +23,7 @@ func TestSignInByOpenID(t *testing.T) {
 		t.Helper()
 		return files.Write(t, filepath.Join(dir, name), text)
 	}
-	text, err := exec.CommandContext(t.Context(), binary, "token", "create", "harness", "--role", "admin", "--offline").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, entry, _ := strings.Cut(string(text), "\n")
-	_, entry, _ = strings.Cut(entry, "auth.file:\n")
+	token, entry := cluster.NewToken(t, binary, "harness", "admin")
 	roles := write("auth.yaml", "bindings: [{group: sre, role: operator}]\ntokens:\n"+entry)
 	secret := write("secret", provider.Secret)
 	c := cluster.Start(t, cluster.Config{

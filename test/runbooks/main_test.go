@@ -117,7 +117,7 @@ func begin(t *testing.T) {
 	case testing.Short() || os.Getenv("ROTA_FAULTS") == "":
 		t.Skip("starts clusters, as make fault does: set ROTA_FAULTS=1")
 	case lack != "":
-		lacking.Skip(t, "%s is missing", lack)
+		lacking.Report(t, "%s is missing", lack)
 	}
 	t.Logf("again: ROTA_FAULTS=1 go test ./test/runbooks -count=1 -v -run '^%s$'", t.Name())
 }

@@ -25,10 +25,10 @@ const (
 func debian(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		lacking.Skip(t, "only root can boot a machine")
+		lacking.Report(t, "only root can boot a machine")
 	}
 	if _, err := exec.LookPath("debootstrap"); err != nil {
-		lacking.Skip(t, "debootstrap is missing: apt install debootstrap")
+		lacking.Report(t, "debootstrap is missing: apt install debootstrap")
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -48,7 +48,7 @@ func debian(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(half) })
 	if out, err := run(t, 10*time.Minute, "debootstrap", "--variant=minbase", "--include="+packages, suite, half, archive); err != nil {
-		lacking.Skip(t, "Debian was not installed: %v\n%s", err, out)
+		lacking.Report(t, "Debian was not installed: %v\n%s", err, out)
 	}
 	if err := os.Chmod(half, 0o755); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func boot(t *testing.T) *machine {
 	mount := func(source, target, kind, options string) {
 		t.Helper()
 		if err := syscall.Mount(source, target, kind, 0, options); err != nil {
-			lacking.Skip(t, "mount %s: %v", kind, err)
+			lacking.Report(t, "mount %s: %v", kind, err)
 		}
 		t.Cleanup(func() { _ = syscall.Unmount(target, syscall.MNT_DETACH) })
 	}

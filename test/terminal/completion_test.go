@@ -33,7 +33,7 @@ func TestCompletion(t *testing.T) {
 		lacking.Program(t, shell, shell)
 	}
 	if _, err := os.Stat(bashCompletion); err != nil {
-		lacking.Skip(t, "bash-completion is missing: apt-get install bash-completion")
+		lacking.Report(t, "bash-completion is missing: apt-get install bash-completion")
 	}
 	specs := jobs()
 	soon := time.Now().Add(10 * time.Second).Truncate(time.Second)

@@ -28,7 +28,7 @@ func as(t *testing.T, user string) (e *command.Executor, outputs string) {
 		err = u.Check()
 	}
 	if err != nil {
-		lacking.SkipForRoot(t, "%v", err)
+		lacking.ReportForRoot(t, "%v", err)
 	}
 	tree, err := cgroups.Open()
 	if err != nil {
