@@ -94,7 +94,7 @@ jobs:
 		if out := rota(exitBadConfig, "check", filepath.Join(dir, "q1")); !strings.Contains(out, want) || !strings.Contains(out, "hint: ") {
 			t.Errorf("check of a bad calendar: got\n%s\nwant %s and a hint", out, want)
 		}
-		Await(t, 20*time.Second, "each replica reports the mistake", func() bool { return strings.Count(c.fileNotes(), want) == len(names) })
+		Await(t, 20*time.Second, "each replica reports the mistake", func() bool { return strings.Count(c.notes(), want) == len(names) })
 	}
 	runs := ran("open")
 	Await(t, 20*time.Second, "the job runs on", func() bool { return ran("open") >= runs+3 })
@@ -104,7 +104,7 @@ jobs:
 	for _, name := range names {
 		replaceFile(t, days(name), calendarFile(dates...))
 	}
-	Await(t, 20*time.Second, "nothing is wrong any more", func() bool { return c.fileNotes() == "" })
+	Await(t, 20*time.Second, "nothing is wrong any more", func() bool { return c.notes() == "" })
 
 	never := strings.Replace(text, "{every: 1s, missed: all, calendar: {not_on", "{at: "+now+", calendar: {not_on", 1)
 	path := filepath.Join(t.TempDir(), "jobs.yaml")
@@ -124,9 +124,9 @@ jobs:
 	Await(t, 20*time.Second, "the calendar is in force", func() bool { return strings.HasSuffix(inForce(), "2099-01-01") })
 	away.Start()
 	away.WaitReady()
-	Await(t, 20*time.Second, "the older calendar is reported", func() bool { return strings.Contains(c.fileNotes(), "q3: older than the files in force") })
+	Await(t, 20*time.Second, "the older calendar is reported", func() bool { return strings.Contains(c.notes(), "q3: older than the files in force") })
 	replaceFile(t, days("q3"), calendarFile(later...))
-	Await(t, 20*time.Second, "all replicas agree", func() bool { return c.fileNotes() == "" })
+	Await(t, 20*time.Second, "all replicas agree", func() bool { return c.notes() == "" })
 	if got := inForce(); got != strings.Join(later, " ") {
 		t.Errorf("the days are %s, want those of %v", got, later)
 	}

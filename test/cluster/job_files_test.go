@@ -50,7 +50,7 @@ func TestOldJobFilesRejoin(t *testing.T) {
 	away.Start()
 	away.WaitReady()
 	Await(t, 20*time.Second, "all replicas report which of them has other files", func() bool {
-		return strings.Contains(c.fileNotes(), "q3: older than the files in force")
+		return strings.Contains(c.notes(), "q3: older than the files in force")
 	})
 	leader := c.Leader() // the old file could win now, because the others stop
 	for _, n := range c.Replicas()[:2] {
@@ -74,7 +74,7 @@ func TestOldJobFilesRejoin(t *testing.T) {
 	for _, name := range names {
 		breakFile(t, file(name))
 		Await(t, 20*time.Second, "the mistake is shown with its line", func() bool {
-			return strings.Contains(c.fileNotes(), name+": the job files are wrong") && strings.Contains(c.fileNotes(), filepath.Base(file(name))+":5:")
+			return strings.Contains(c.notes(), name+": the job files are wrong") && strings.Contains(c.notes(), filepath.Base(file(name))+":5:")
 		})
 	}
 	if out, code := Command(t, binary, "status", "--server="+c.Replicas()[0].URL); !strings.Contains(out, "q1.yaml:5:") {
@@ -94,7 +94,7 @@ func TestOldJobFilesRejoin(t *testing.T) {
 		WriteJobs(t, file(name), spec("repaired"))
 	}
 	Await(t, 20*time.Second, "the repaired files are in force", func() bool { return inForce() == "repaired" })
-	Await(t, 20*time.Second, "nothing is wrong any more", func() bool { return c.fileNotes() == "" })
+	Await(t, 20*time.Second, "nothing is wrong any more", func() bool { return c.notes() == "" })
 	c.Check(ledger.Effects, nil, nil)
 }
 
@@ -105,8 +105,8 @@ func breakFile(t *testing.T, path string) {
 	replaceFile(t, path, text)
 }
 
-// fileNotes returns what the cluster says about job files that are not in force.
-func (c *Cluster) fileNotes() string {
+// notes returns what the cluster says about job files that are not in force.
+func (c *Cluster) notes() string {
 	v, err := c.Client.Cluster(c.t.Context())
 	if err != nil {
 		return ""
