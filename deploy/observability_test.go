@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // metricName finds the names of rota's metrics in expressions. A colon begins the name of a recording rule.
@@ -115,13 +117,7 @@ func TestEachAlertHasItsOwnSectionWithChecksAndCures(t *testing.T) {
 }
 
 func TestAlertsFireAsPromtoolSays(t *testing.T) {
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		if os.Getenv("ROTA_CI") == "1" {
-			t.Fatal("promtool is missing: apt install prometheus")
-		}
-		t.Skip("NOT TESTED: promtool is missing: apt install prometheus")
-	}
+	promtool := lacking.Program(t, "promtool", "prometheus")
 	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
 		cmd := exec.Command(promtool, args...)
 		cmd.Dir = "observability"

@@ -11,102 +11,94 @@ import (
 )
 
 func TestCapacity(t *testing.T) {
-	t.Run("is never exceeded, and a run without room is handed back", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Minute))
-			r.start()
-			var names []string
-			for i := range 6 {
-				names = append(names, r.store.pending("backup", fmt.Sprint(i), time.Now()))
+	bubble(t, "is never exceeded, and a run without room is handed back", func(t *testing.T) {
+		r := newRig(t, lasting(time.Minute))
+		r.start()
+		var names []string
+		for i := range 6 {
+			names = append(names, r.store.pending("backup", fmt.Sprint(i), time.Now()))
+		}
+		r.give(names...)
+		after(roomTimeout + time.Second)
+		states := make(map[job.State]int)
+		for _, name := range names {
+			got := r.store.get(name)
+			states[got.State]++
+			if got.State == job.Pending && (got.Reason != string(errNoRoom) || got.Attempt != 0) {
+				t.Errorf("run was handed back with %q as attempt %d", got.Reason, got.Attempt)
 			}
-			r.give(names...)
-			after(DefaultRoomTimeout + time.Second)
-			states := make(map[job.State]int)
-			for _, name := range names {
-				got := r.store.get(name)
-				states[got.State]++
-				if got.State == job.Pending && (got.Reason != string(errNoRoom) || got.Attempt != 0) {
-					t.Errorf("run was handed back with %q as attempt %d", got.Reason, got.Attempt)
-				}
-			}
-			if states[job.Running] != 4 || states[job.Pending] != 2 {
-				t.Errorf("states = %v, want 4 running and 2 pending", states)
-			}
-			if r.exec.max != 4 {
-				t.Errorf("%d executed at a time, want 4", r.exec.max)
-			}
-			if n := r.store.queued(); n != 0 {
-				t.Errorf("%d orders are queued, want none", n)
-			}
-		})
+		}
+		if states[job.Running] != 4 || states[job.Pending] != 2 {
+			t.Errorf("states = %v, want 4 running and 2 pending", states)
+		}
+		if r.exec.max != 4 {
+			t.Errorf("%d executed at a time, want 4", r.exec.max)
+		}
+		if n := r.store.queued(); n != 0 {
+			t.Errorf("%d orders are queued, want none", n)
+		}
 	})
 
-	t.Run("a run that was armed ahead and finds no room is dispatched again", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Minute))
-			r.start()
-			var names []string
-			for i := range 5 {
-				name := r.store.pending("backup", fmt.Sprint(i), time.Now().Add(time.Second))
-				r.store.change(name, "", func(run job.Run) (job.Run, error) { run.Ahead = true; return run, nil })
-				names = append(names, name)
-			}
-			r.give(names...)
-			after(time.Second + DefaultRoomTimeout + time.Second)
-			pending := 0
-			for _, name := range names {
-				got := r.store.get(name)
-				if got.State == job.Pending {
-					pending++
-				}
-				if got.Ahead {
-					t.Errorf("run %s is %s, and still marked as ahead of its time", name, got.State)
-				}
-			}
-			if pending != 1 {
-				t.Errorf("%d runs are pending, want one", pending)
-			}
-		})
-	})
-
-	t.Run("a run that was armed ahead and is handed back before its time has its slot decided again", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Minute))
-			r.cfg.StartCheck = func() error { return syscall.EAGAIN }
-			r.start()
-			r.w.startFailed(syscall.EAGAIN)
-			name := r.store.pending("backup", "0", time.Now().Add(time.Second))
+	bubble(t, "a run that was armed ahead and finds no room is dispatched again", func(t *testing.T) {
+		r := newRig(t, lasting(time.Minute))
+		r.start()
+		var names []string
+		for i := range 5 {
+			name := r.store.pending("backup", fmt.Sprint(i), time.Now().Add(time.Second))
 			r.store.change(name, "", func(run job.Run) (job.Run, error) { run.Ahead = true; return run, nil })
-			r.give(name)
-			after(2 * time.Second)
-			if got := r.wantState(name, job.Pending); !got.Ahead || got.Reason != string(errCannotStart) {
-				t.Errorf("got %+v, want it handed back, and marked as ahead of its time", got)
+			names = append(names, name)
+		}
+		r.give(names...)
+		after(time.Second + roomTimeout + time.Second)
+		pending := 0
+		for _, name := range names {
+			got := r.store.get(name)
+			if got.State == job.Pending {
+				pending++
 			}
-		})
+			if got.Ahead {
+				t.Errorf("run %s is %s, and still marked as ahead of its time", name, got.State)
+			}
+		}
+		if pending != 1 {
+			t.Errorf("%d runs are pending, want one", pending)
+		}
 	})
 
-	t.Run("a thousand orders are all executed once", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Millisecond))
-			r.cfg.Capacity = 1000
-			r.start()
-			tokens := make(map[int64]bool)
-			for i := range 1000 {
-				r.give(r.store.pending("backup", fmt.Sprint(i), time.Now()))
+	bubble(t, "a run that was armed ahead and is handed back before its time has its slot decided again", func(t *testing.T) {
+		r := newRig(t, lasting(time.Minute))
+		r.cfg.StartCheck = func() error { return syscall.EAGAIN }
+		r.start()
+		r.w.startFailed(syscall.EAGAIN)
+		name := r.store.pending("backup", "0", time.Now().Add(time.Second))
+		r.store.change(name, "", func(run job.Run) (job.Run, error) { run.Ahead = true; return run, nil })
+		r.give(name)
+		after(2 * time.Second)
+		if got := r.wantState(name, job.Pending); !got.Ahead || got.Reason != string(errCannotStart) {
+			t.Errorf("got %+v, want it handed back, and marked as ahead of its time", got)
+		}
+	})
+
+	bubble(t, "a thousand orders are all executed once", func(t *testing.T) {
+		r := newRig(t, lasting(time.Millisecond))
+		r.cfg.Capacity = 1000
+		r.start()
+		tokens := make(map[int64]bool)
+		for i := range 1000 {
+			r.give(r.store.pending("backup", fmt.Sprint(i), time.Now()))
+		}
+		after(5 * time.Second)
+		for _, req := range r.wantExecutions(1000) {
+			if tokens[req.Run.Token] {
+				t.Fatalf("token %d was executed twice", req.Run.Token)
 			}
-			after(5 * time.Second)
-			for _, req := range r.wantExecutions(1000) {
-				if tokens[req.Run.Token] {
-					t.Fatalf("token %d was executed twice", req.Run.Token)
-				}
-				tokens[req.Run.Token] = true
-				r.wantState(req.Run.Name(), job.Succeeded)
-			}
-			if n := r.store.queued(); n != 0 {
-				t.Errorf("%d orders are queued, want none", n)
-			}
-			r.wantJournal(0)
-		})
+			tokens[req.Run.Token] = true
+			r.wantState(req.Run.Name(), job.Succeeded)
+		}
+		if n := r.store.queued(); n != 0 {
+			t.Errorf("%d orders are queued, want none", n)
+		}
+		r.wantJournal(0)
 	})
 }
 

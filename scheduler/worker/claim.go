@@ -37,8 +37,8 @@ func (r *armedRun) takeRoom() error {
 	return err
 }
 
-// awaitRoom takes a place for the attempt of r. It waits until RoomTimeout after the start of the attempt, also for the return of
-// its kind. So a leader that does not know job.Worker.Away gets each run back at most once in RoomTimeout. If the order came before
+// awaitRoom takes a place for the attempt of r. It waits until roomTimeout after the start of the attempt, also for the return of
+// its kind. So a leader that does not know job.Worker.Away gets each run back at most once in roomTimeout. If the order came before
 // the kind went away, the run does not wait: the leader may have another worker for it.
 func (r *armedRun) awaitRoom() error {
 	s := r.shift
@@ -58,7 +58,7 @@ func (r *armedRun) awaitRoom() error {
 	}
 	ctx, stop := r.waitContext()
 	defer stop()
-	full := time.NewTimer(max(0, r.startAt.Sub(s.w.now())) + s.w.cfg.RoomTimeout)
+	full := time.NewTimer(max(0, r.startAt.Sub(s.w.now())) + roomTimeout)
 	defer full.Stop()
 	if away != nil {
 		select {

@@ -26,22 +26,8 @@ type Config struct {
 	DataDir     string           // holds the attempts' output
 	Uploads     *output.Uploader // copies the output of ended attempts to a shared directory; nil: it stays on this worker
 
-	OutputCap int64         // bytes that are kept of one attempt's output
-	OutputAge time.Duration // how long output is kept
-	// OutputBytes is how many bytes all output may use. It may also use at most a tenth of the file system's bytes and a
-	// tenth of its files.
-	OutputBytes int64
-
 	// ShutdownGrace is how long attempts may go on when the worker stops; 0: they are stopped at once.
 	ShutdownGrace time.Duration
-	// StopTimeout is how long the worker waits for attempts that it has stopped, in addition to the kill grace of their
-	// jobs. If their session is over, executor.HurryGrace takes the place of that grace. StopTimeout also bounds waits for a
-	// disk that does not answer.
-	StopTimeout time.Duration
-	// SettleTimeout is how long undelivered outcomes may delay the end of a session, a new session, and a shutdown.
-	SettleTimeout time.Duration
-	// RoomTimeout is how long after its time a run waits for room. Then it is handed back.
-	RoomTimeout time.Duration
 
 	// NannyCommand is the argv of the process that kills the processes of a killed worker's attempts; empty: there is none.
 	NannyCommand []string
@@ -73,28 +59,31 @@ type Config struct {
 	// LeaderNow returns the earliest time that the clock of the term's leader may show now; false if that is unknown. With it,
 	// the transit time of an order does not delay a run. May be nil.
 	LeaderNow func(term int64) (time.Time, bool)
+
+	outputBytes int64         // maxOutput; tests set less
+	stopTimeout time.Duration // usualStopTimeout; tests set less
 }
 
-// Defaults of Config.
 const (
-	DefaultCapacity      = 64
-	DefaultOutputCap     = 16 << 20
-	DefaultOutputAge     = 7 * 24 * time.Hour
-	DefaultOutputBytes   = 10 << 30
-	DefaultStopTimeout   = 5 * time.Second
-	DefaultSettleTimeout = 10 * time.Second
-	DefaultRoomTimeout   = time.Second
+	defaultCapacity = 64
+	outputAge       = 7 * 24 * time.Hour // how long output is kept
+	// maxOutput is how many bytes all output may use. It may also use at most a tenth of the file system's bytes and a tenth of its
+	// files.
+	maxOutput = 10 << 30
+	// usualStopTimeout is how long the worker waits for attempts that it has stopped, in addition to the kill grace of their jobs. If
+	// their session is over, executor.HurryGrace takes the place of that grace. It also bounds waits for a disk that does not answer.
+	usualStopTimeout = 5 * time.Second
+	// settleTimeout is how long undelivered outcomes may delay the end of a session, a new session, and a shutdown.
+	settleTimeout = 10 * time.Second
+	// roomTimeout is how long after its time a run waits for room. Then it is handed back.
+	roomTimeout = time.Second
 )
 
 // Defaults returns c with a default in the place of each zero field that has one.
 func (c Config) Defaults() Config {
-	c.Capacity = cmp.Or(c.Capacity, DefaultCapacity)
-	c.OutputCap = cmp.Or(c.OutputCap, DefaultOutputCap)
-	c.OutputAge = cmp.Or(c.OutputAge, DefaultOutputAge)
-	c.OutputBytes = cmp.Or(c.OutputBytes, DefaultOutputBytes)
-	c.StopTimeout = cmp.Or(c.StopTimeout, DefaultStopTimeout)
-	c.SettleTimeout = cmp.Or(c.SettleTimeout, DefaultSettleTimeout)
-	c.RoomTimeout = cmp.Or(c.RoomTimeout, DefaultRoomTimeout)
+	c.Capacity = cmp.Or(c.Capacity, defaultCapacity)
+	c.outputBytes = cmp.Or(c.outputBytes, maxOutput)
+	c.stopTimeout = cmp.Or(c.stopTimeout, usualStopTimeout)
 	if c.Observer == nil {
 		c.Observer = noObserver{}
 	}
@@ -115,18 +104,6 @@ func (c Config) Validate() error {
 	}
 	if c.DataDir == "" {
 		errs = append(errs, errors.New("worker data directory is not set"))
-	}
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{
-		{"stop timeout", c.StopTimeout},
-		{"settle timeout", c.SettleTimeout},
-		{"room timeout", c.RoomTimeout},
-	} {
-		if d.value <= 0 {
-			errs = append(errs, fmt.Errorf("worker %s %s: must be above zero", d.name, d.value))
-		}
 	}
 	return errors.Join(errs...)
 }

@@ -19,41 +19,51 @@ func TestAnOutcomeThatItsRecordHasNoRoomFor(t *testing.T) {
 		"written":  {},
 		"given up": {givenUp: true, events: 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, failing)
-				r.store.define("backup", job.Spec{Command: []string{"x"}, Retry: &job.Retry{Max: 1000}})
-				lost := false
-				r.store.fault = func(op string, run *job.Run) fault {
-					if op != "write" || lost || run.State != job.Pending {
-						return none
-					}
-					lost = true
-					if test.givenUp {
-						r.store.endElsewhere(run.Name(), 40)
-						return refused
-					}
-					return applied
+		bubble(t, name, func(t *testing.T) {
+			r := newRig(t, failing)
+			r.store.define("backup", job.Spec{Command: []string{"x"}, Retry: &job.Retry{Max: 1000}})
+			lost := false
+			r.store.fault = func(op string, run *job.Run) fault {
+				if op != "write" || lost || run.State != job.Pending {
+					return none
 				}
-				r.store.wrote = func(run job.Run) {
-					if run.State == job.Pending {
-						r.store.endElsewhere(run.Name(), 40)
-					}
+				lost = true
+				if test.givenUp {
+					r.store.endElsewhere(run.Name(), 40)
+					return refused
 				}
-				r.start()
-				name := r.store.pending("backup", "a", time.Now())
-				r.store.mu.Lock()
-				r.store.endElsewhere(name, 1) // the record keeps the first attempt in any case
-				r.store.mu.Unlock()
-				r.give(name)
-				after(10 * time.Second)
-				r.wantExecutions(1)
-				if got := r.store.eventList(); len(got) != test.events {
-					t.Errorf("events = %v, want %d", got, test.events)
+				return applied
+			}
+			r.store.wrote = func(run job.Run) {
+				if run.State == job.Pending {
+					r.store.endElsewhere(run.Name(), 40)
 				}
-				r.wantJournal(0)
-			})
+			}
+			r.start()
+			name := r.store.pending("backup", "a", time.Now())
+			r.store.mu.Lock()
+			r.store.endElsewhere(name, 1) // the record keeps the first attempt in any case
+			r.store.mu.Unlock()
+			r.give(name)
+			after(10 * time.Second)
+			r.wantExecutions(1)
+			if got := r.store.eventList(); len(got) != test.events {
+				t.Errorf("events = %v, want %d", got, test.events)
+			}
+			r.wantJournal(0)
 		})
+	}
+}
+
+// lostEnd returns a fault that hits the answer to the first write of the end of a run.
+func lostEnd() func(string, *job.Run) fault {
+	lost := false
+	return func(op string, run *job.Run) fault {
+		if op != "write" || lost || !run.State.Terminal() {
+			return none
+		}
+		lost = true
+		return applied
 	}
 }
 
@@ -62,14 +72,7 @@ func TestAnOutcomeThatItsRecordHasNoRoomFor(t *testing.T) {
 func TestAnOutcomeThatNothingShowsAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, lasting(2*time.Second))
-		lost := false
-		r.store.fault = func(op string, run *job.Run) fault {
-			if op != "write" || lost || !run.State.Terminal() {
-				return none
-			}
-			lost = true
-			return applied
-		}
+		r.store.fault = lostEnd()
 		r.store.wrote = func(run job.Run) {
 			if run.State.Terminal() {
 				delete(r.store.runs, run.Name())
@@ -102,16 +105,12 @@ func TestAnOutcomeWhoseFateIsNotKnownYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, seen := newRig(t, lasting(2*time.Second)), new(fencedSeen)
 		r.cfg.Observer = seen
-		lost := false
+		end := lostEnd()
 		r.store.fault = func(op string, run *job.Run) fault {
-			switch {
-			case op == "replaced":
+			if op == "replaced" {
 				return refused
-			case op != "write" || lost || !run.State.Terminal():
-				return none
 			}
-			lost = true
-			return applied
+			return end(op, run)
 		}
 		r.store.wrote = func(run job.Run) {
 			if run.State.Terminal() {
@@ -121,9 +120,7 @@ func TestAnOutcomeWhoseFateIsNotKnownYet(t *testing.T) {
 		r.start()
 		r.one()
 		after(10 * time.Second)
-		if err := r.finish(); err != nil {
-			t.Fatal(err)
-		}
+		r.finish()
 		if n := seen.n.Load(); n != 0 {
 			t.Errorf("%d outcomes counted as too late, want none", n)
 		}

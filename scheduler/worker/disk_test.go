@@ -16,6 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestOutputIsBounded lets attempts print more than the bounds allow, within the ten minutes between two sweeps.
@@ -34,15 +35,10 @@ func TestOutputIsBounded(t *testing.T) {
 		}
 		return total
 	}
-	place := func(r *rig, files int, text string) { // the same files as attempts that have ended
+	place := func(r *rig, n int, text string) { // the same files as attempts that have ended
 		dir := filepath.Join(r.cfg.DataDir, "output", "other")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		for i := range files {
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("x.%d.out", i)), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+		for i := range n {
+			files.Write(t, filepath.Join(dir, fmt.Sprintf("x.%d.out", i)), text)
 		}
 	}
 	printing := func(_ context.Context, req executor.Request) job.Outcome {
@@ -53,72 +49,55 @@ func TestOutputIsBounded(t *testing.T) {
 	begun := func(t *testing.T, blocks int64, files int) *rig {
 		t.Helper()
 		r := newRig(t, printing)
-		r.cfg.OutputBytes = blocks * output.Block
+		r.cfg.outputBytes = blocks * output.Block
 		place(r, files, "ten bytes\n")
 		r.start()
 		return r
 	}
 
-	t.Run("while it grows", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, printing)
-			r.cfg.OutputBytes = 3*output.Block + 1000
-			r.start()
-			for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
-				r.give(r.store.pending("backup", id, time.Now()))
-				after(time.Second)
-			}
-			if n := kept(r); n != 900 {
-				t.Errorf("%d bytes of output are kept, want 900 of 1800: no more than three files", n)
-			}
-		})
+	bubble(t, "while it grows", func(t *testing.T) {
+		r := newRig(t, printing)
+		r.cfg.outputBytes = 3*output.Block + 1000
+		r.start()
+		for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+			r.give(r.store.pending("backup", id, time.Now()))
+			after(time.Second)
+		}
+		if n := kept(r); n != 900 {
+			t.Errorf("%d bytes of output are kept, want 900 of 1800: no more than three files", n)
+		}
 	})
-	t.Run("by the disk space of short files", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := begun(t, 500, 2000)
-			if n := kept(r); n != 5000 {
-				t.Errorf("%d bytes of output are kept, want 500 files of 10 bytes of 2000", n)
-			}
-		})
+	bubble(t, "by the disk space of short files", func(t *testing.T) {
+		r := begun(t, 500, 2000)
+		if n := kept(r); n != 5000 {
+			t.Errorf("%d bytes of output are kept, want 500 files of 10 bytes of 2000", n)
+		}
 	})
-	t.Run("by half on a disk that cannot be written to", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := begun(t, 8, 8)
-			if n := kept(r); n != 80 {
-				t.Errorf("%d bytes of output are kept, want all 80 that the bounds allow", n)
-			}
-			if err := os.MkdirAll(filepath.Join(r.cfg.DataDir, "probe", "a"), 0o700); err != nil { // makes the probe fail
-				t.Fatal(err)
-			}
-			after(probeEvery + time.Second)
-			if n := kept(r); n != 40 {
-				t.Errorf("%d bytes of output are kept, want 40, half of the bounds", n)
-			}
-		})
+	bubble(t, "by half on a disk that cannot be written to", func(t *testing.T) {
+		r := begun(t, 8, 8)
+		if n := kept(r); n != 80 {
+			t.Errorf("%d bytes of output are kept, want all 80 that the bounds allow", n)
+		}
+		breakProbe(r)
+		after(probeEvery + time.Second)
+		if n := kept(r); n != 40 {
+			t.Errorf("%d bytes of output are kept, want 40, half of the bounds", n)
+		}
 	})
-	t.Run("when the disk cannot be written to", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, printing)
-			r.cfg.OutputBytes = 1000
-			r.start()
-			dir := filepath.Join(r.cfg.DataDir, "output", "other")
-			for _, path := range []string{dir, filepath.Join(r.cfg.DataDir, "probe", "a")} { // the second makes the probe fail
-				if err := os.MkdirAll(path, 0o700); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := os.WriteFile(filepath.Join(dir, "x.1.out"), make([]byte, 2000), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			after(probeEvery + time.Second)
-			if n := kept(r); n != 0 {
-				t.Errorf("%d bytes of output are kept, want none of 2000: no more than 1000", n)
-			}
-		})
+	bubble(t, "when the disk cannot be written to", func(t *testing.T) {
+		r := newRig(t, printing)
+		r.cfg.outputBytes = 1000
+		r.start()
+		breakProbe(r)
+		files.Write(t, filepath.Join(r.cfg.DataDir, "output", "other", "x.1.out"), make([]byte, 2000))
+		after(probeEvery + time.Second)
+		if n := kept(r); n != 0 {
+			t.Errorf("%d bytes of output are kept, want none of 2000: no more than 1000", n)
+		}
 	})
 	t.Run("by a tenth of the disk", func(t *testing.T) {
 		r := newRig(t, printing)
-		r.cfg.OutputBytes = math.MaxInt64
+		r.cfg.outputBytes = math.MaxInt64
 		w := New(r.cfg, r.store, r.sessions, r.exec, nil, hclog.NewNullLogger())
 		size, files := diskSize(r.cfg.DataDir)
 		if size == 0 {
@@ -141,7 +120,7 @@ func TestOutputIsBounded(t *testing.T) {
 	})
 	t.Run("by a tenth of its own disk", func(t *testing.T) {
 		r := newRig(t, printing)
-		r.cfg.OutputBytes = math.MaxInt64
+		r.cfg.outputBytes = math.MaxInt64
 		const memory = "/dev/shm" // a link leads there as a mount would
 		size, files := diskSize(memory)
 		if own, _ := diskSize(r.cfg.DataDir); size == 0 || size == own {
@@ -157,23 +136,25 @@ func TestOutputIsBounded(t *testing.T) {
 	t.Run("before etcd starts on a disk that cannot be written to", func(t *testing.T) {
 		r := newRig(t, printing)
 		place(r, 1, "old")
-		later := time.Now().Add(DefaultOutputAge + time.Hour)
+		later := time.Now().Add(outputAge + time.Hour)
 		if free, known := diskFree(r.cfg.DataDir); known && free < roomForEtcd {
 			t.Skip("there is little room here")
 		}
 		if n, err := MakeRoom(t.Context(), r.cfg.DataDir, later); n != 0 || err != nil {
 			t.Errorf("with room: %d files were removed, %v, want none", n, err)
 		}
-		if err := os.MkdirAll(filepath.Join(r.cfg.DataDir, "probe", "a"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		breakProbe(r)
 		if n, err := MakeRoom(t.Context(), r.cfg.DataDir, later); n != 1 || err != nil || kept(r) != 0 {
 			t.Errorf("without room: %d files were removed, %v, want one", n, err)
 		}
 	})
 }
 
-// TestFullDisk puts a directory in the place of the probe, so that the probe fails.
+// breakProbe puts a directory in the place of the probe, so that the probe fails. It returns the directory.
+func breakProbe(r *rig) (dir string) {
+	return filepath.Dir(files.Write(r.t, filepath.Join(r.cfg.DataDir, "probe", "a"), ""))
+}
+
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, lasting(time.Minute))
@@ -181,13 +162,7 @@ func TestFullDisk(t *testing.T) {
 		busy := r.store.pending("backup", "busy", time.Now())
 		r.give(busy)
 		after(time.Second)
-		inTheWay := filepath.Join(r.cfg.DataDir, "probe")
-		if err := os.Mkdir(inTheWay, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(inTheWay, "a"), nil, 0o600); err != nil { // so the probe cannot remove the directory
-			t.Fatal(err)
-		}
+		inTheWay := breakProbe(r)
 		after(probeEvery)
 		if r.w.Refuses() == nil || !r.sessions.shown().Draining {
 			t.Fatalf("with a full disk: got %v, shown %+v, want an error and draining", r.w.Refuses(), r.sessions.shown())

@@ -14,7 +14,7 @@
 //     nothing. If the attempt had begun, it is kept as a fenced event.
 //   - When others may think the session over, the worker kills the attempts that other workers may repeat. They have at
 //     most executor.HurryGrace, which ends before the lease does. The session is given back, and a new one opened, only
-//     after these attempts have ended and the journal's outcomes are delivered, or after Config.SettleTimeout.
+//     after these attempts have ended and the journal's outcomes are delivered, or after settleTimeout.
 //   - The owner of the session renews it. Nothing in this package delays a renewal.
 //
 // # Not guaranteed

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -21,6 +20,21 @@ func (f *fakeStore) Replaced(ctx context.Context, jobName, id string, rev int64)
 		}
 	}
 	return job.Run{}, job.ErrNotFound
+}
+
+// answer gives ft to all calls from now on.
+func (f *fakeStore) answer(ft fault) {
+	f.set(func() { f.fault = func(string, *job.Run) fault { return ft } })
+}
+
+// only returns a fault that hits each call of op.
+func only(op string, ft fault) func(string, *job.Run) fault {
+	return func(got string, _ *job.Run) fault {
+		if got == op {
+			return ft
+		}
+		return none
+	}
 }
 
 // keep stores a record. f.mu is held.
@@ -64,36 +78,34 @@ func TestAnOutcomeOfARunThatIsGone(t *testing.T) {
 			events: 1,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, lasting(2*time.Second))
-				lost := false
-				r.store.fault = func(op string, run *job.Run) fault {
-					if op != "write" || lost || !run.State.Terminal() || r.store.runs[run.Name()].Rev != run.Rev {
-						return none
-					}
-					lost = true
-					return applied
+		bubble(t, name, func(t *testing.T) {
+			r := newRig(t, lasting(2*time.Second))
+			lost := false
+			r.store.fault = func(op string, run *job.Run) fault {
+				if op != "write" || lost || !run.State.Terminal() || r.store.runs[run.Name()].Rev != run.Rev {
+					return none
 				}
-				r.store.wrote = func(run job.Run) {
-					if test.pruned(run) {
-						delete(r.store.runs, run.Name())
-					}
+				lost = true
+				return applied
+			}
+			r.store.wrote = func(run job.Run) {
+				if test.pruned(run) {
+					delete(r.store.runs, run.Name())
 				}
-				r.start()
-				name, _ := r.one()
-				after(time.Second)
-				if test.before != nil {
-					test.before(r, name)
-				}
-				after(10 * time.Second)
-				r.wantExecutions(1)
-				if got := r.store.eventList(); len(got) != test.events {
-					t.Errorf("events = %v, want %d", got, test.events)
-				}
-				after(2 * time.Second)
-				r.wantJournal(0)
-			})
+			}
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			if test.before != nil {
+				test.before(r, name)
+			}
+			after(10 * time.Second)
+			r.wantExecutions(1)
+			if got := r.store.eventList(); len(got) != test.events {
+				t.Errorf("events = %v, want %d", got, test.events)
+			}
+			after(2 * time.Second)
+			r.wantJournal(0)
 		})
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 func openJournal(t *testing.T, path string) *Journal {
@@ -191,10 +193,7 @@ func TestJournal(t *testing.T) {
 	})
 
 	t.Run("refuses a file that is no journal", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "journal.db")
-		if err := os.WriteFile(path, make([]byte, 1<<16), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := files.Write(t, filepath.Join(t.TempDir(), "journal.db"), make([]byte, 1<<16))
 		if j, err := OpenJournal(path); err == nil {
 			j.Close()
 			t.Error("OpenJournal() = nil, want an error")
@@ -211,10 +210,7 @@ func TestJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, pages := range []int{0, 1, 2, 3} {
-			path := filepath.Join(t.TempDir(), "journal.db")
-			if err := os.WriteFile(path, made[:pages*journalPage], 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := files.Write(t, filepath.Join(t.TempDir(), "journal.db"), made[:pages*journalPage])
 			j := openJournal(t, path)
 			if err := j.add(sampleReport(1)); err != nil {
 				t.Fatal(err)

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 	"time"
 )
@@ -108,6 +107,3 @@ func (w *Worker) awayLocked() (away map[string]string) {
 	}
 	return away
 }
-
-// showsKindsLocked reports whether the presence in the store names the kinds that are away. Worker.mu is held.
-func (s *shift) showsKindsLocked() bool { return maps.Equal(s.shownAway, s.w.awayLocked()) }

@@ -56,7 +56,7 @@ func TestAKindWithoutItsEngineStopsNoOtherKind(t *testing.T) {
 		r.give(name)
 		command := r.store.pending("report", "a", time.Now())
 		r.give(command)
-		after(r.cfg.RoomTimeout - time.Millisecond)
+		after(roomTimeout - time.Millisecond)
 		r.wantState(name, job.Armed)
 		r.wantState(command, job.Running)
 		after(2 * time.Millisecond)

@@ -41,28 +41,24 @@ func TestTheLogReportsAnUndeliveredOutcome(t *testing.T) {
 		"outcome waits in the journal": true,
 		"outcome is lost":              false,
 	} {
-		t.Run(text, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, lasting(time.Second))
-				var logged strings.Builder // read after the worker has ended
-				r.log = logTo(func(line string) { logged.WriteString(line) })
-				r.start()
-				r.one()
-				after(100 * time.Millisecond)
-				r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return refused } })
-				if !writable {
-					if err := r.journal.Close(); err != nil {
-						t.Fatal(err)
-					}
+		bubble(t, text, func(t *testing.T) {
+			r := newRig(t, lasting(time.Second))
+			var logged strings.Builder // read after the worker has ended
+			r.log = logTo(func(line string) { logged.WriteString(line) })
+			r.start()
+			r.one()
+			after(100 * time.Millisecond)
+			r.store.answer(refused)
+			if !writable {
+				if err := r.journal.Close(); err != nil {
+					t.Fatal(err)
 				}
-				if err := r.finish(); err != nil {
-					t.Error(err)
-				}
-				got := logged.String()
-				if !strings.Contains(got, text) || strings.Count(got, "outcome waits")+strings.Count(got, "outcome is lost") != 1 {
-					t.Errorf("the log is\n%s\nwant %q once, and no other line about the outcome", got, text)
-				}
-			})
+			}
+			r.finish()
+			got := logged.String()
+			if !strings.Contains(got, text) || strings.Count(got, "outcome waits")+strings.Count(got, "outcome is lost") != 1 {
+				t.Errorf("the log is\n%s\nwant %q once, and no other line about the outcome", got, text)
+			}
 		})
 	}
 }

@@ -95,7 +95,7 @@ func (c *Config) outputs() string { return Outputs(c.DataDir) }
 // outputBounds returns how much output is kept: at most a tenth of the disk's bytes and a tenth of its files. The output may have a
 // disk of its own.
 func (c *Config) outputBounds() output.Bounds {
-	b := output.Bounds{Age: c.OutputAge, Bytes: c.OutputBytes}
+	b := output.Bounds{Age: outputAge, Bytes: c.outputBytes}
 	bytes, files := diskSize(c.outputs())
 	if bytes == 0 { // there is no output yet
 		bytes, files = diskSize(c.DataDir)

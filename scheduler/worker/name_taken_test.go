@@ -3,7 +3,6 @@ package worker
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -20,31 +19,29 @@ func TestAWorkerEndsWhenAnotherProcessHasItsName(t *testing.T) {
 		{"its presence is taken rarely", (*fakeSession).take, lossWindow, nil},
 		{"its session is lost again and again", (*fakeSession).lose, 10 * time.Second, nil},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, lasting(time.Second))
-				r.start()
-				for range maxLosses {
-					name := r.store.pending("backup", time.Now().Format("150405"), time.Now())
-					r.give(name)
-					after(2 * time.Second)
-					r.wantState(name, job.Succeeded)
-					c.ending(r.session())
-					after(c.every - 2*time.Second)
+		bubble(t, c.name, func(t *testing.T) {
+			r := newRig(t, lasting(time.Second))
+			r.start()
+			for range maxLosses {
+				name := r.store.pending("backup", time.Now().Format("150405"), time.Now())
+				r.give(name)
+				after(2 * time.Second)
+				r.wantState(name, job.Succeeded)
+				c.ending(r.session())
+				after(c.every - 2*time.Second)
+			}
+			if c.want == nil {
+				r.stop()
+			}
+			select {
+			case got := <-r.done:
+				if !errors.Is(got, c.want) {
+					t.Errorf("Run() = %v, want %v", got, c.want)
 				}
-				if c.want == nil {
-					r.stop()
-				}
-				select {
-				case got := <-r.done:
-					if !errors.Is(got, c.want) {
-						t.Errorf("Run() = %v, want %v", got, c.want)
-					}
-					close(r.done)
-				case <-time.After(time.Minute):
-					t.Error("the worker goes on")
-				}
-			})
+				close(r.done)
+			case <-time.After(time.Minute):
+				t.Error("the worker goes on")
+			}
 		})
 	}
 }

@@ -14,42 +14,38 @@ import (
 )
 
 func TestAmbiguousAnswers(t *testing.T) {
-	t.Run("a claim and an outcome that were applied without an answer count once", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Second))
-			r.store.fault = once("write", applied)
-			r.start()
-			name, _ := r.one()
-			after(3 * time.Second)
-			r.wantState(name, job.Succeeded)
-			r.wantExecutions(1)
-			if got := r.store.eventList(); len(got) != 0 {
-				t.Errorf("events = %v, want none", got)
-			}
-			after(2 * time.Second)
-			r.wantJournal(0)
-		})
+	bubble(t, "a claim and an outcome that were applied without an answer count once", func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.store.fault = once("write", applied)
+		r.start()
+		name, _ := r.one()
+		after(3 * time.Second)
+		r.wantState(name, job.Succeeded)
+		r.wantExecutions(1)
+		if got := r.store.eventList(); len(got) != 0 {
+			t.Errorf("events = %v, want none", got)
+		}
+		after(2 * time.Second)
+		r.wantJournal(0)
 	})
 
-	t.Run("a retry that was applied without an answer, and armed since, counts once", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, failing)
-			r.store.define("backup", job.Spec{Command: []string{"x"}, Retry: &job.Retry{Max: 1, Jitter: job.JitterNone}})
-			r.store.fault = once("write", applied)
-			r.start()
-			r.store.wrote = func(run job.Run) {
-				if run.State == job.Pending && run.Attempt == 1 {
-					go r.give(run.Name())
-				}
+	bubble(t, "a retry that was applied without an answer, and armed since, counts once", func(t *testing.T) {
+		r := newRig(t, failing)
+		r.store.define("backup", job.Spec{Command: []string{"x"}, Retry: &job.Retry{Max: 1, Jitter: job.JitterNone}})
+		r.store.fault = once("write", applied)
+		r.start()
+		r.store.wrote = func(run job.Run) {
+			if run.State == job.Pending && run.Attempt == 1 {
+				go r.give(run.Name())
 			}
-			name, _ := r.one()
-			after(10 * time.Second)
-			r.wantState(name, job.Failed)
-			r.wantExecutions(2)
-			if got := r.store.eventList(); len(got) != 0 {
-				t.Errorf("events = %v, want none", got)
-			}
-		})
+		}
+		name, _ := r.one()
+		after(10 * time.Second)
+		r.wantState(name, job.Failed)
+		r.wantExecutions(2)
+		if got := r.store.eventList(); len(got) != 0 {
+			t.Errorf("events = %v, want none", got)
+		}
 	})
 }
 
@@ -78,33 +74,31 @@ func TestFencedOutcome(t *testing.T) {
 			r.store.change(name, "", func(run job.Run) (job.Run, error) { return run.Claim(run.Attempts[0].Token, time.Now()) })
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, lasting(10*time.Second))
-				r.start()
-				name, order := r.one()
-				after(time.Second)
-				r.store.change(name, "", func(run job.Run) (job.Run, error) {
-					return run.Requeue(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")
-				})
-				r.store.give("w2", "other", name)
-				move(r, name)
-				want := r.store.get(name)
-				after(10 * time.Second)
-				if got := r.store.get(name); got.Rev != want.Rev {
-					t.Errorf("run was changed to %+v", got)
-				}
-				events := r.store.eventList()
-				if len(events) != 1 {
-					t.Fatalf("events = %v, want one", events)
-				}
-				ev := events[0]
-				if ev.Kind != job.EventFenced || ev.Run != name || ev.Token != order.Rev || ev.Worker != "w1" || ev.State != job.Succeeded || ev.Attempt != 1 {
-					t.Errorf("event = %+v", ev)
-				}
-				after(2 * time.Second)
-				r.wantJournal(0)
+		bubble(t, name, func(t *testing.T) {
+			r := newRig(t, lasting(10*time.Second))
+			r.start()
+			name, order := r.one()
+			after(time.Second)
+			r.store.change(name, "", func(run job.Run) (job.Run, error) {
+				return run.Requeue(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")
 			})
+			r.store.give("w2", "other", name)
+			move(r, name)
+			want := r.store.get(name)
+			after(10 * time.Second)
+			if got := r.store.get(name); got.Rev != want.Rev {
+				t.Errorf("run was changed to %+v", got)
+			}
+			events := r.store.eventList()
+			if len(events) != 1 {
+				t.Fatalf("events = %v, want one", events)
+			}
+			ev := events[0]
+			if ev.Kind != job.EventFenced || ev.Run != name || ev.Token != order.Rev || ev.Worker != "w1" || ev.State != job.Succeeded || ev.Attempt != 1 {
+				t.Errorf("event = %+v", ev)
+			}
+			after(2 * time.Second)
+			r.wantJournal(0)
 		})
 	}
 }
@@ -123,29 +117,27 @@ func TestAnOutcomeWaitsForAnUnreadableRecord(t *testing.T) {
 			r.store.set(func() { delete(r.store.runs, name) })
 		}, "", 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, lasting(10*time.Second))
-				r.start()
-				name, _ := r.one()
-				after(time.Second)
-				r.store.set(func() { r.store.refuse = func(*job.Run) error { return job.ErrUnreadable } })
-				after(time.Minute)
-				if got := r.store.get(name); got.State != job.Running || len(r.store.eventList()) > 0 {
-					t.Errorf("run is %s, events %v", got.State, r.store.eventList())
-				}
-				r.wantJournal(1)
-				if n := r.w.unsent.count(); n > 0 {
-					t.Error("the end of a session and of the worker would wait for it")
-				}
-				want.mend(r, name)
-				r.store.set(func() { r.store.refuse = nil })
-				after(3 * time.Second)
-				if got := r.store.get(name); got.State != want.state || len(r.store.eventList()) != want.events {
-					t.Errorf("run is %q, events %v, want %q and %d", got.State, r.store.eventList(), want.state, want.events)
-				}
-				r.wantJournal(0)
-			})
+		bubble(t, name, func(t *testing.T) {
+			r := newRig(t, lasting(10*time.Second))
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			r.store.set(func() { r.store.refuse = func(*job.Run) error { return job.ErrUnreadable } })
+			after(time.Minute)
+			if got := r.store.get(name); got.State != job.Running || len(r.store.eventList()) > 0 {
+				t.Errorf("run is %s, events %v", got.State, r.store.eventList())
+			}
+			r.wantJournal(1)
+			if n := r.w.unsent.count(); n > 0 {
+				t.Error("the end of a session and of the worker would wait for it")
+			}
+			want.mend(r, name)
+			r.store.set(func() { r.store.refuse = nil })
+			after(3 * time.Second)
+			if got := r.store.get(name); got.State != want.state || len(r.store.eventList()) != want.events {
+				t.Errorf("run is %q, events %v, want %q and %d", got.State, r.store.eventList(), want.state, want.events)
+			}
+			r.wantJournal(0)
 		})
 	}
 }
@@ -157,62 +149,51 @@ func giveUp(run job.Run) (job.Run, error) {
 }
 
 func TestTheOutcomeOfALostAttemptIsRecorded(t *testing.T) {
-	t.Run("if its worker counted it as lost too", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Hour))
-			r.start()
-			name, order := r.one()
-			after(time.Second)
-			r.session().cutOff()
-			after(fakeTTL - time.Nanosecond)
-			r.store.change(name, "", giveUp)
-			want := r.store.get(name)
-			for _, ft := range []fault{refused, applied, none} { // for each of the three calls that record the event
-				r.store.set(func() {
-					r.store.fault = func(op string, _ *job.Run) fault {
-						if op == "record" {
-							return ft
-						}
-						return none
-					}
-				})
-				after(10 * time.Second)
-			}
-			if got := r.store.get(name); got.Rev != want.Rev {
-				t.Errorf("run was changed to %+v", got)
-			}
-			events := r.store.eventList()
-			if len(events) != 1 || events[0].Token != order.Rev || events[0].State != job.Lost {
-				t.Errorf("events = %+v, want that of the lost attempt", events)
-			}
-			r.wantJournal(0)
-		})
+	bubble(t, "if its worker counted it as lost too", func(t *testing.T) {
+		r := newRig(t, lasting(time.Hour))
+		r.start()
+		name, order := r.one()
+		after(time.Second)
+		r.session().cutOff()
+		after(fakeTTL - time.Nanosecond)
+		r.store.change(name, "", giveUp)
+		want := r.store.get(name)
+		for _, ft := range []fault{refused, applied, none} { // for each of the three calls that record the event
+			r.store.set(func() { r.store.fault = only("record", ft) })
+			after(10 * time.Second)
+		}
+		if got := r.store.get(name); got.Rev != want.Rev {
+			t.Errorf("run was changed to %+v", got)
+		}
+		events := r.store.eventList()
+		if len(events) != 1 || events[0].Token != order.Rev || events[0].State != job.Lost {
+			t.Errorf("events = %+v, want that of the lost attempt", events)
+		}
+		r.wantJournal(0)
 	})
 
-	t.Run("except if it had not begun", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Second))
-			r.start()
-			// As if the process were suspended before the answer for longer than its lease.
-			r.store.wrote = func(run job.Run) {
-				if run.State == job.Running {
-					s := r.session()
-					s.mu.Lock()
-					s.cut = time.Now().Add(-fakeTTL)
-					s.mu.Unlock()
-					next, _ := giveUp(run)
-					r.store.rev++
-					r.store.runs[run.Name()] = stored(next, r.store.rev)
-				}
+	bubble(t, "except if it had not begun", func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.start()
+		// As if the process were suspended before the answer for longer than its lease.
+		r.store.wrote = func(run job.Run) {
+			if run.State == job.Running {
+				s := r.session()
+				s.mu.Lock()
+				s.cut = time.Now().Add(-fakeTTL)
+				s.mu.Unlock()
+				next, _ := giveUp(run)
+				r.store.rev++
+				r.store.runs[run.Name()] = stored(next, r.store.rev)
 			}
-			r.one()
-			after(10 * time.Second)
-			r.wantExecutions(0)
-			if events := r.store.eventList(); len(events) != 0 {
-				t.Errorf("events = %+v, want none", events)
-			}
-			r.wantJournal(0)
-		})
+		}
+		r.one()
+		after(10 * time.Second)
+		r.wantExecutions(0)
+		if events := r.store.eventList(); len(events) != 0 {
+			t.Errorf("events = %+v, want none", events)
+		}
+		r.wantJournal(0)
 	})
 }
 

@@ -24,26 +24,24 @@ func TestAttemptsThatOutliveTheirSession(t *testing.T) {
 		{"kills an at_most_once attempt if steps wait for its end", job.OverlapAllow, nil, true, job.KindManual, job.Lost},
 		{"kills an at_most_once attempt if a backfill waits for its end", job.OverlapAllow, nil, false, job.KindBackfill, job.Lost},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, lasting(time.Minute))
-				r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce, Overlap: c.overlap})
-				r.start()
-				name := r.store.pending("backup", "a", time.Now())
-				r.store.change(name, "", func(run job.Run) (job.Run, error) {
-					run.Limits, run.Followed, run.Kind = c.limits, c.followed, c.kind
-					return run, nil
-				})
-				r.give(name)
-				after(time.Second)
-				close(r.session().done)
-				after(2 * time.Second)
-				if kept := slices.Contains(r.sessions.shown().Keeps, name); kept != (c.want == job.Succeeded) {
-					t.Errorf("the presence of session %s says %v of whether the attempt goes on", r.session().id, kept)
-				}
-				after(2 * time.Minute)
-				r.wantState(name, c.want)
+		bubble(t, c.name, func(t *testing.T) {
+			r := newRig(t, lasting(time.Minute))
+			r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce, Overlap: c.overlap})
+			r.start()
+			name := r.store.pending("backup", "a", time.Now())
+			r.store.change(name, "", func(run job.Run) (job.Run, error) {
+				run.Limits, run.Followed, run.Kind = c.limits, c.followed, c.kind
+				return run, nil
 			})
+			r.give(name)
+			after(time.Second)
+			close(r.session().done)
+			after(2 * time.Second)
+			if kept := slices.Contains(r.sessions.shown().Keeps, name); kept != (c.want == job.Succeeded) {
+				t.Errorf("the presence of session %s says %v of whether the attempt goes on", r.session().id, kept)
+			}
+			after(2 * time.Minute)
+			r.wantState(name, c.want)
 		})
 	}
 
@@ -55,14 +53,14 @@ func TestAttemptsThatOutliveTheirSession(t *testing.T) {
 				r.start()
 				name, _ := r.one()
 				after(time.Second)
-				r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return refused } })
+				r.store.answer(refused)
 				after(lost - time.Second)
 				close(r.session().done)
-				after(2*r.cfg.SettleTimeout + 5*time.Second)
+				after(2*settleTimeout + 5*time.Second)
 				if got := r.sessions.shown().Keeps; r.session().id != "s2" || !slices.Contains(got, name) {
 					t.Errorf("session %s keeps %q, want %s", r.session().id, got, name)
 				}
-				r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
+				r.store.answer(none)
 				after(5 * time.Second)
 				r.wantState(name, job.Succeeded)
 				close(r.session().done)

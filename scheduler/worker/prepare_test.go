@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -52,29 +51,27 @@ func TestAnAttemptIsPreparedBeforeItsTime(t *testing.T) {
 		"that is due":             {0, nil, []string{"executed"}, []string{"executed"}},
 		"that is canceled before": {2 * time.Second, cancel, []string{"prepared", "closed"}, []string{"prepared", "closed"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := new(preparation)
-				r := newRig(t, func(ctx context.Context, req executor.Request) job.Outcome {
-					if (req.Prepared != nil) != (tt.ahead > 0) {
-						t.Errorf("executed with %v", req.Prepared)
-					}
-					p.note("executed")
-					return lasting(time.Second)(ctx, req)
-				})
-				r.exec.ahead = p
-				r.start()
-				run := r.store.pending("backup", "a", time.Now().Add(tt.ahead))
-				r.give(run)
-				after(max(0, tt.ahead-minLead))
-				if tt.act != nil {
-					tt.act(r, run)
+		bubble(t, name, func(t *testing.T) {
+			p := new(preparation)
+			r := newRig(t, func(ctx context.Context, req executor.Request) job.Outcome {
+				if (req.Prepared != nil) != (tt.ahead > 0) {
+					t.Errorf("executed with %v", req.Prepared)
 				}
-				after(minLead / 2)
-				p.want(t, tt.want...)
-				after(2 * time.Second)
-				p.want(t, tt.end...)
+				p.note("executed")
+				return lasting(time.Second)(ctx, req)
 			})
+			r.exec.ahead = p
+			r.start()
+			run := r.store.pending("backup", "a", time.Now().Add(tt.ahead))
+			r.give(run)
+			after(max(0, tt.ahead-minLead))
+			if tt.act != nil {
+				tt.act(r, run)
+			}
+			after(minLead / 2)
+			p.want(t, tt.want...)
+			after(2 * time.Second)
+			p.want(t, tt.end...)
 		})
 	}
 }

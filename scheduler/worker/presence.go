@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"maps"
 	"os"
 	"time"
 
@@ -24,17 +25,6 @@ func (w *Worker) refusesLocked() error {
 	}
 	return w.startErr
 }
-
-// brokenLocked returns the text of Refuses for the presence. w.mu is held.
-func (w *Worker) brokenLocked() string {
-	if err := w.refusesLocked(); err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
-// acceptsNoneLocked reports whether the worker accepts no runs, for whatever reason. w.mu is held.
-func (w *Worker) acceptsNoneLocked() bool { return w.refusesLocked() != nil || w.pressed != "" }
 
 // refusal returns the reason for handing back armed runs; "" if the worker claims them.
 func (w *Worker) refusal() refusal {
@@ -126,13 +116,25 @@ func (s *shift) watchHealth() {
 func (w *Worker) presence() job.Worker {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return job.Worker{
-		Broken: w.brokenLocked(),
-		Name:   w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
-		Limits: w.cfg.Limits, Kinds: w.cfg.Kinds,
-		Started: w.started, Version: w.cfg.Version, PID: os.Getpid(), Draining: w.acceptsNoneLocked(),
+	p := job.Worker{
+		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
+		Limits: w.cfg.Limits, Kinds: w.cfg.Kinds, Started: w.started, Version: w.cfg.Version, PID: os.Getpid(),
+		Draining: w.refusesLocked() != nil || w.pressed != "", OutputTrouble: w.outputTrouble,
 		Pressure: w.pressureText, Away: w.awayLocked(), TLSOptional: w.cfg.TLSOptional,
 	}
+	if err := w.refusesLocked(); err != nil {
+		p.Broken = err.Error()
+	}
+	return p
+}
+
+// presence returns the record that shows the worker in this session.
+func (s *shift) presence() job.Worker {
+	p := s.w.presence()
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	p.Session, p.Keeps, p.Draining = s.session.ID(), s.keeps, p.Draining || s.draining
+	return p
 }
 
 // publishPresence writes the presence if the presence in the store may be outdated.
@@ -148,11 +150,8 @@ func (s *shift) publishPresence() {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, closeTimeout)
 	defer cancel()
-	w := s.w.presence()
-	w.Session, w.Keeps = s.session.ID(), s.keeps
+	w := s.presence()
 	s.w.mu.Lock()
-	w.OutputTrouble = s.w.outputTrouble
-	w.Draining = w.Draining || s.draining
 	again := s.presenceUncertain
 	s.presenceUncertain = true
 	s.w.mu.Unlock()
@@ -163,15 +162,15 @@ func (s *shift) publishPresence() {
 		return
 	}
 	s.w.mu.Lock()
-	s.shownDraining, s.shownTrouble, s.shownPressure, s.presenceUncertain = w.Draining, w.OutputTrouble, w.Pressure, false
-	s.shownBroken, s.shownAway = w.Broken, w.Away
+	s.shown, s.presenceUncertain = w, false
 	s.w.mu.Unlock()
 }
 
 // presenceOutdated reports whether leaders may have a wrong view of whether the worker accepts runs.
 func (s *shift) presenceOutdated() bool {
+	now := s.presence()
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	return s.presenceUncertain || s.shownTrouble != s.w.outputTrouble || s.shownPressure != s.w.pressureText ||
-		s.shownBroken != s.w.brokenLocked() || !s.showsKindsLocked() || s.shownDraining != (s.draining || s.w.acceptsNoneLocked())
+	return s.presenceUncertain || s.shown.Draining != now.Draining || s.shown.OutputTrouble != now.OutputTrouble ||
+		s.shown.Pressure != now.Pressure || s.shown.Broken != now.Broken || !maps.Equal(s.shown.Away, now.Away)
 }

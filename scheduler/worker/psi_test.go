@@ -2,9 +2,10 @@ package worker
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 const (
@@ -42,12 +43,7 @@ func TestPressureReader(t *testing.T) {
 			root := t.TempDir()
 			for name, text := range tt.files {
 				path := filepath.Join(root, name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				files.Write(t, path, text)
 			}
 			got := pressureReader(root, 2)()
 			if math.Abs(got.Memory-tt.want.Memory) > 1e-9 || math.Abs(got.CPU-tt.want.CPU) > 1e-9 {

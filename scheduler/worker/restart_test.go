@@ -16,41 +16,34 @@ import (
 )
 
 func TestRestart(t *testing.T) {
-	down := func(string, *job.Run) fault { return refused }
-	up := func(string, *job.Run) fault { return none }
+	bubble(t, "delivers the outcomes of the journal before it opens a session", func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.start()
+		name, _ := r.one()
+		after(100 * time.Millisecond)
+		r.store.answer(refused)
+		r.finish()
+		if err := r.journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.wantState(name, job.Running)
 
-	t.Run("delivers the outcomes of the journal before it opens a session", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Second))
-			r.start()
-			name, _ := r.one()
-			after(100 * time.Millisecond)
-			r.store.set(func() { r.store.fault = down })
-			if err := r.finish(); err != nil {
-				t.Fatal(err)
+		second := newRig(t, lasting(time.Second))
+		second.cfg.DataDir, second.store = r.cfg.DataDir, r.store
+		r.store.answer(none)
+		second.sessions.opening = func() {
+			if got := r.store.get(name).State; got != job.Succeeded {
+				t.Errorf("a session opens while run %s is %s, want %s", name, got, job.Succeeded)
 			}
-			if err := r.journal.Close(); err != nil {
-				t.Fatal(err)
-			}
-			r.wantState(name, job.Running)
-
-			second := newRig(t, lasting(time.Second))
-			second.cfg.DataDir, second.store = r.cfg.DataDir, r.store
-			r.store.set(func() { r.store.fault = up })
-			second.sessions.opening = func() {
-				if got := r.store.get(name).State; got != job.Succeeded {
-					t.Errorf("a session opens while run %s is %s, want %s", name, got, job.Succeeded)
-				}
-			}
-			second.start()
-			after(2 * time.Second)
-			second.wantState(name, job.Succeeded)
-			second.wantExecutions(0)
-			second.wantJournal(0)
-			if len(second.sessions.opened) != 1 {
-				t.Errorf("%d sessions opened, want 1", len(second.sessions.opened))
-			}
-		})
+		}
+		second.start()
+		after(2 * time.Second)
+		second.wantState(name, job.Succeeded)
+		second.wantExecutions(0)
+		second.wantJournal(0)
+		if len(second.sessions.opened) != 1 {
+			t.Errorf("%d sessions opened, want 1", len(second.sessions.opened))
+		}
 	})
 
 	t.Run("delivers the outcomes of a killed process once", func(t *testing.T) {
@@ -76,13 +69,11 @@ func TestRestart(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := r.finish(); err != nil {
-					t.Fatal(err)
-				}
+				r.finish()
 
 				second := newRig(t, lasting(time.Second))
 				second.cfg.DataDir, second.store = dir, r.store
-				r.store.set(func() { r.store.fault = up })
+				r.store.answer(none)
 				second.start()
 				after(2 * time.Second)
 				second.wantState(name, job.Succeeded)
@@ -94,37 +85,35 @@ func TestRestart(t *testing.T) {
 		}
 	})
 
-	t.Run("opens a session after SettleTimeout without the store's answer", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Second))
-			j := openJournal(t, r.cfg.DataDir+"/journal.db")
-			if err := j.add(sampleReport(1)); err != nil {
-				t.Fatal(err)
+	bubble(t, "opens a session after settleTimeout without the store's answer", func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		j := openJournal(t, r.cfg.DataDir+"/journal.db")
+		if err := j.add(sampleReport(1)); err != nil {
+			t.Fatal(err)
+		}
+		j.Close()
+		r.store.fault = func(op string, run *job.Run) fault {
+			if op == "write" && run.ID == "1" {
+				return refused
 			}
-			j.Close()
-			r.store.fault = func(op string, run *job.Run) fault {
-				if op == "write" && run.ID == "1" {
-					return refused
-				}
-				return none
-			}
-			r.start()
-			after(r.cfg.SettleTimeout - time.Millisecond)
-			if r.session() != nil {
-				t.Error("session opened before the outcome was delivered")
-			}
-			after(time.Second)
-			name, _ := r.one()
-			after(2 * time.Second)
-			r.wantState(name, job.Succeeded)
-			r.wantJournal(1)
-			r.store.set(func() { r.store.fault = up })
-			after(3 * time.Second)
-			r.wantJournal(0)
-			if got := r.store.eventList(); len(got) != 1 {
-				t.Errorf("events = %v, want that of the run which is gone", got)
-			}
-		})
+			return none
+		}
+		r.start()
+		after(settleTimeout - time.Millisecond)
+		if r.session() != nil {
+			t.Error("session opened before the outcome was delivered")
+		}
+		after(time.Second)
+		name, _ := r.one()
+		after(2 * time.Second)
+		r.wantState(name, job.Succeeded)
+		r.wantJournal(1)
+		r.store.answer(none)
+		after(3 * time.Second)
+		r.wantJournal(0)
+		if got := r.store.eventList(); len(got) != 1 {
+			t.Errorf("events = %v, want that of the run which is gone", got)
+		}
 	})
 }
 

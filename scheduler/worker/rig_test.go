@@ -119,9 +119,18 @@ func (r *rig) start() {
 	synctest.Wait()
 }
 
-// finish stops the worker and waits for it.
-func (r *rig) finish() error {
+// finish stops the worker, and fails the test unless Run returns nil. It returns how long Run took to end.
+func (r *rig) finish() (took time.Duration) {
 	r.t.Helper()
+	begun := time.Now()
+	if err := r.result(); err != nil {
+		r.t.Errorf("Run() = %v", err)
+	}
+	return time.Since(begun)
+}
+
+// result stops the worker, and returns the result of Run.
+func (r *rig) result() error {
 	r.stop()
 	err := <-r.done
 	close(r.done)
@@ -182,6 +191,12 @@ func (r *rig) wantJournal(want int) {
 	if len(unreadable) > 0 || len(reports) != want {
 		r.t.Fatalf("journal holds %d outcomes and %v, want %d outcomes", len(reports), unreadable, want)
 	}
+}
+
+// bubble runs a subtest on the clock of a bubble.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 // after waits until d has passed on the clock of the bubble and all goroutines are blocked.

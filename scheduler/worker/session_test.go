@@ -23,110 +23,100 @@ func dying(d time.Duration) func(context.Context, executor.Request) job.Outcome 
 }
 
 func TestSessionLoss(t *testing.T) {
-	t.Run("kills at the deadline, and opens the next session when the killed attempts have ended", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, dying(3*time.Second))
-			r.start()
-			name, _ := r.one()
-			after(time.Second)
-			first := r.session()
-			first.cutOff()
-			after(fakeTTL - time.Nanosecond)
-			r.wantState(name, job.Running)
-			r.store.set(func() {}) // sets no fault: the store still answers
-			after(2 * time.Second)
-			if r.session() != first || first.isClosed() {
-				t.Error("the session was closed or another one opened while a killed attempt was alive")
-			}
-			r.wantState(name, job.Running)
-			after(time.Second + time.Millisecond)
-			got := r.wantState(name, job.Pending)
-			if len(got.Attempts) != 1 || got.Attempts[0].State != job.Lost || !got.Due.Before(time.Now()) {
-				t.Errorf("run = %+v, want one lost attempt, due now", got)
-			}
-			if r.session() == first || !first.isClosed() {
-				t.Error("the session was not closed, or no other one opened")
-			}
-			r.give(name)
-			after(time.Second)
-			r.wantState(name, job.Running)
-		})
+	bubble(t, "kills at the deadline, and opens the next session when the killed attempts have ended", func(t *testing.T) {
+		r := newRig(t, dying(3*time.Second))
+		r.start()
+		name, _ := r.one()
+		after(time.Second)
+		first := r.session()
+		first.cutOff()
+		after(fakeTTL - time.Nanosecond)
+		r.wantState(name, job.Running)
+		r.store.set(func() {}) // sets no fault: the store still answers
+		after(2 * time.Second)
+		if r.session() != first || first.isClosed() {
+			t.Error("the session was closed or another one opened while a killed attempt was alive")
+		}
+		r.wantState(name, job.Running)
+		after(time.Second + time.Millisecond)
+		got := r.wantState(name, job.Pending)
+		if len(got.Attempts) != 1 || got.Attempts[0].State != job.Lost || !got.Due.Before(time.Now()) {
+			t.Errorf("run = %+v, want one lost attempt, due now", got)
+		}
+		if r.session() == first || !first.isClosed() {
+			t.Error("the session was not closed, or no other one opened")
+		}
+		r.give(name)
+		after(time.Second)
+		r.wantState(name, job.Running)
 	})
 
-	t.Run("kills at once when the lease is known to be gone", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, dying(0))
-			r.start()
-			name, _ := r.one()
-			after(time.Second)
-			close(r.session().done)
-			after(time.Second)
-			r.wantState(name, job.Pending)
-			if r.session().id != "s2" {
-				t.Errorf("session = %s, want s2", r.session().id)
-			}
-		})
+	bubble(t, "kills at once when the lease is known to be gone", func(t *testing.T) {
+		r := newRig(t, dying(0))
+		r.start()
+		name, _ := r.one()
+		after(time.Second)
+		close(r.session().done)
+		after(time.Second)
+		r.wantState(name, job.Pending)
+		if r.session().id != "s2" {
+			t.Errorf("session = %s, want s2", r.session().id)
+		}
 	})
 
 	for name, canceled := range map[string]bool{"": false, ", also to attempts that are being ended already": true} {
-		t.Run("leaves no grace at the deadline"+name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, nil)
-				var hurried time.Time
-				// It ignores SIGTERM, and its grace is long.
-				r.exec.do = func(ctx context.Context, req executor.Request) job.Outcome {
-					<-ctx.Done()
-					<-req.Hurry
-					hurried = time.Now()
-					o, _ := executor.Interrupted(ctx, &req, time.Now())
-					return o
-				}
-				r.store.define("backup", job.Spec{Command: []string{"x"}, KillGrace: job.Duration(time.Hour)})
-				r.start()
-				name, _ := r.one()
-				after(time.Second)
-				if canceled {
-					r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) { return run.Stop(job.Cancel{At: time.Now()}) })
-				}
-				after(time.Second)
-				cut := time.Now()
-				r.session().cutOff()
-				after(time.Minute)
-				if got := hurried.Sub(cut); got != fakeTTL {
-					t.Errorf("an attempt that others may repeat had to end %v after the last renewal, want %v", got, fakeTTL)
-				}
-			})
+		bubble(t, "leaves no grace at the deadline"+name, func(t *testing.T) {
+			r := newRig(t, nil)
+			var hurried time.Time
+			// It ignores SIGTERM, and its grace is long.
+			r.exec.do = func(ctx context.Context, req executor.Request) job.Outcome {
+				<-ctx.Done()
+				<-req.Hurry
+				hurried = time.Now()
+				o, _ := executor.Interrupted(ctx, &req, time.Now())
+				return o
+			}
+			r.store.define("backup", job.Spec{Command: []string{"x"}, KillGrace: job.Duration(time.Hour)})
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			if canceled {
+				r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) { return run.Stop(job.Cancel{At: time.Now()}) })
+			}
+			after(time.Second)
+			cut := time.Now()
+			r.session().cutOff()
+			after(time.Minute)
+			if got := hurried.Sub(cut); got != fakeTTL {
+				t.Errorf("an attempt that others may repeat had to end %v after the last renewal, want %v", got, fakeTTL)
+			}
 		})
 	}
 
-	t.Run("does not wait for the grace of an attempt that ignores its end", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, dying(time.Minute))
-			r.store.define("backup", job.Spec{Command: []string{"x"}, KillGrace: job.Duration(time.Hour)})
-			r.start()
-			r.one()
-			after(time.Second)
-			close(r.session().done)
-			after(executor.HurryGrace + r.cfg.StopTimeout + r.cfg.SettleTimeout)
-			if r.session().id != "s2" {
-				t.Errorf("session = %s, want s2", r.session().id)
-			}
-			after(time.Minute)
-		})
+	bubble(t, "does not wait for the grace of an attempt that ignores its end", func(t *testing.T) {
+		r := newRig(t, dying(time.Minute))
+		r.store.define("backup", job.Spec{Command: []string{"x"}, KillGrace: job.Duration(time.Hour)})
+		r.start()
+		r.one()
+		after(time.Second)
+		close(r.session().done)
+		after(executor.HurryGrace + r.cfg.stopTimeout + settleTimeout)
+		if r.session().id != "s2" {
+			t.Errorf("session = %s, want s2", r.session().id)
+		}
+		after(time.Minute)
 	})
 
-	t.Run("drops runs that have not begun", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Second))
-			r.start()
-			name := r.store.pending("backup", "a", time.Now().Add(time.Second))
-			r.give(name)
-			after(0)
-			close(r.session().done)
-			after(2 * time.Second)
-			r.wantState(name, job.Armed)
-			r.wantExecutions(0)
-		})
+	bubble(t, "drops runs that have not begun", func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.start()
+		name := r.store.pending("backup", "a", time.Now().Add(time.Second))
+		r.give(name)
+		after(0)
+		close(r.session().done)
+		after(2 * time.Second)
+		r.wantState(name, job.Armed)
+		r.wantExecutions(0)
 	})
 
 	t.Run("keeps an attempt from beginning if its claim is answered too late", func(t *testing.T) {
@@ -186,7 +176,7 @@ func TestSessionLoss(t *testing.T) {
 						r.store.give("w2", "s9", name)
 						r.store.change(name, "", func(run job.Run) (job.Run, error) { return run.Claim(run.Rev, time.Now()) })
 					}
-					r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
+					r.store.answer(none)
 					after(10 * time.Second)
 					r.wantExecutions(0)
 					got := r.wantState(name, c.want)
@@ -199,61 +189,56 @@ func TestSessionLoss(t *testing.T) {
 		})
 	}
 
-	t.Run("delivers outcomes before it gives the session back", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Second))
-			name := r.store.pending("backup", "a", time.Now())
-			closed := 0
-			r.sessions.closing = func() {
-				closed++
-				if got := r.store.get(name).State; got != job.Succeeded {
-					t.Errorf("session closed while the run was %s: another worker repeats it", got)
-				}
+	bubble(t, "delivers outcomes before it gives the session back", func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		name := r.store.pending("backup", "a", time.Now())
+		closed := 0
+		r.sessions.closing = func() {
+			closed++
+			if got := r.store.get(name).State; got != job.Succeeded {
+				t.Errorf("session closed while the run was %s: another worker repeats it", got)
 			}
-			r.start()
-			r.give(name)
-			after(500 * time.Millisecond)
-			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return refused } })
-			after(time.Second) // the attempt ends during this second
-			r.session().lose()
-			after(time.Second)
-			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
-			after(5 * time.Second)
-			if closed != 1 {
-				t.Errorf("%d sessions were closed, want 1", closed)
-			}
-		})
+		}
+		r.start()
+		r.give(name)
+		after(500 * time.Millisecond)
+		r.store.answer(refused)
+		after(time.Second) // the attempt ends during this second
+		r.session().lose()
+		after(time.Second)
+		r.store.answer(none)
+		after(5 * time.Second)
+		if closed != 1 {
+			t.Errorf("%d sessions were closed, want 1", closed)
+		}
 	})
 
-	t.Run("delivers outcomes before the next session opens", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(3*time.Second))
-			r.start()
-			name, _ := r.one()
-			after(time.Second)
-			down := func(string, *job.Run) fault { return refused }
-			r.store.set(func() { r.store.fault = down })
-			r.sessions.mu.Lock()
-			r.sessions.err = errors.New("store is down")
-			r.sessions.opening = func() {
-				if got := r.store.get(name).State; got != job.Succeeded {
-					t.Errorf("session opened while the run was %s", got)
-				}
+	bubble(t, "delivers outcomes before the next session opens", func(t *testing.T) {
+		r := newRig(t, lasting(3*time.Second))
+		r.start()
+		name, _ := r.one()
+		after(time.Second)
+		r.store.answer(refused)
+		r.sessions.mu.Lock()
+		r.sessions.err = errors.New("store is down")
+		r.sessions.opening = func() {
+			if got := r.store.get(name).State; got != job.Succeeded {
+				t.Errorf("session opened while the run was %s", got)
 			}
-			r.sessions.mu.Unlock()
-			after(4 * time.Second) // the attempt ends during this time
-			close(r.session().done)
-			after(7 * time.Second)
-			r.wantJournal(1)
-			r.sessions.mu.Lock()
-			r.sessions.err = nil
-			r.sessions.mu.Unlock()
-			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
-			after(5 * time.Second)
-			r.wantState(name, job.Succeeded)
-			if r.session().id != "s2" {
-				t.Errorf("session = %s, want s2", r.session().id)
-			}
-		})
+		}
+		r.sessions.mu.Unlock()
+		after(4 * time.Second) // the attempt ends during this time
+		close(r.session().done)
+		after(7 * time.Second)
+		r.wantJournal(1)
+		r.sessions.mu.Lock()
+		r.sessions.err = nil
+		r.sessions.mu.Unlock()
+		r.store.answer(none)
+		after(5 * time.Second)
+		r.wantState(name, job.Succeeded)
+		if r.session().id != "s2" {
+			t.Errorf("session = %s, want s2", r.session().id)
+		}
 	})
 }

@@ -36,21 +36,16 @@ type shift struct {
 	orders            map[string]*order    // by id; a closed order stays for orderMemory
 	toClose           []string             // ids of resolved orders.
 	draining          bool                 // armed runs are handed back
-	shownDraining     bool                 // what the presence in the store says, by the last answer of the store
-	shownTrouble      string               // the same for OutputTrouble
-	shownPressure     string               // the same for Pressure
-	shownBroken       string               // the same for Broken
-	shownAway         map[string]string    // the same for Away
+	shown             job.Worker           // the presence in the store, by the last answer of the store
 	presenceUncertain bool                 // a later change of the presence has failed, or has no answer yet
 }
 
 // newShift returns the shift of a session. shown is the presence that opened the session.
-func newShift(life context.Context, w *Worker, session Session, shown *job.Worker) *shift {
+func newShift(life context.Context, w *Worker, session Session, shown job.Worker) *shift {
 	ctx, cancel := context.WithCancelCause(life)
 	return &shift{
 		w: w, session: session, keeps: shown.Keeps, life: life, endless: context.WithoutCancel(life), ctx: ctx, cancel: cancel,
-		closeSoon: make(chan struct{}, 1), publishing: make(chan struct{}, 1),
-		shownDraining: shown.Draining, shownPressure: shown.Pressure, shownBroken: shown.Broken, shownAway: shown.Away,
+		closeSoon: make(chan struct{}, 1), publishing: make(chan struct{}, 1), shown: shown,
 		armed:     make(map[string]*armedRun),
 		dueCounts: make(map[int64]int),
 		orders:    make(map[string]*order),
@@ -152,10 +147,10 @@ func (s *shift) end(ctx context.Context) {
 		s.closeResolved(closing)
 		cancel()
 	}
-	if !wait(s.life, s.killed.empty(), executor.HurryGrace+s.w.cfg.StopTimeout) {
+	if !wait(s.life, s.killed.empty(), executor.HurryGrace+s.w.cfg.stopTimeout) {
 		s.w.log.Error("killed attempts have not ended", "executing", s.killed.count())
 	}
-	wait(ctx, s.w.unsent.empty(), s.w.cfg.SettleTimeout)
+	wait(ctx, s.w.unsent.empty(), settleTimeout)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), closeTimeout)
 	defer cancel()
 	if err := s.session.Close(closing); err != nil {

@@ -76,7 +76,7 @@ func probePipe(t *testing.T, dir string) (goOn func()) {
 func TestADiskThatDoesNotAnswer(t *testing.T) {
 	t.Run("delays no outcome, and an outcome that it writes late is not sent again", func(t *testing.T) {
 		r := newRig(t, failing)
-		r.cfg.StopTimeout = 100 * time.Millisecond
+		r.cfg.stopTimeout = 100 * time.Millisecond
 		s := startStalled(t, r)
 		await(t, "a session is open", func() bool { return s.session() != nil })
 		tx, err := s.journal.db.Begin(true) // blocks the journal like a commit that waits for the disk
@@ -125,7 +125,7 @@ func TestADiskThatDoesNotAnswer(t *testing.T) {
 
 	t.Run("does not prevent the worker's end", func(t *testing.T) {
 		r := newRig(t, failing)
-		r.cfg.StopTimeout = 100 * time.Millisecond
+		r.cfg.stopTimeout = 100 * time.Millisecond
 		goOn := probePipe(t, r.cfg.DataDir)
 		s := startStalled(t, r)
 		s.stopped()

@@ -79,7 +79,7 @@ func (w *Worker) drain(recalled func() <-chan struct{}) {
 			w.log.Error("attempts ignore being stopped", "executing", w.executing.count())
 		}
 	}
-	deadline := w.now().Add(w.cfg.SettleTimeout)
+	deadline := w.now().Add(settleTimeout)
 	wait(always, recalled(), deadline.Sub(w.now()))
 	if !wait(always, w.unsent.empty(), deadline.Sub(w.now())) {
 		w.log.Warn("outcomes could not be delivered before stopping", "unsent", w.unsent.count())
@@ -106,5 +106,5 @@ func (w *Worker) stopAll() time.Duration {
 		grace = max(grace, a.spec.KillGrace.Std())
 		a.cancel(executor.ErrStopping)
 	}
-	return grace + w.cfg.StopTimeout
+	return grace + w.cfg.stopTimeout
 }

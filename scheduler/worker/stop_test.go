@@ -18,85 +18,75 @@ func TestStop(t *testing.T) {
 		return run.Stop(job.Cancel{At: time.Now(), By: "me", Reason: "enough"})
 	}
 
-	t.Run("cancels an executing attempt and keeps the request in the record", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Hour))
-			r.start()
-			name, _ := r.one()
-			after(time.Second)
-			r.store.change(name, r.session().id, cancel)
-			after(time.Second)
-			got := r.wantState(name, job.Canceled)
-			if got.Cancel == nil || got.Cancel.By != "me" || !strings.Contains(got.Reason, "enough") {
-				t.Errorf("run = %+v, want the request and its reason kept", got)
-			}
-		})
+	bubble(t, "cancels an executing attempt and keeps the request in the record", func(t *testing.T) {
+		r := newRig(t, lasting(time.Hour))
+		r.start()
+		name, _ := r.one()
+		after(time.Second)
+		r.store.change(name, r.session().id, cancel)
+		after(time.Second)
+		got := r.wantState(name, job.Canceled)
+		if got.Cancel == nil || got.Cancel.By != "me" || !strings.Contains(got.Reason, "enough") {
+			t.Errorf("run = %+v, want the request and its reason kept", got)
+		}
 	})
 
-	t.Run("ends an armed run", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Hour))
-			r.start()
-			name := r.store.pending("backup", "a", time.Now().Add(time.Second))
-			r.give(name)
-			after(0)
-			r.store.change(name, r.session().id, cancel)
-			after(2 * time.Second)
-			r.wantState(name, job.Canceled)
-			r.wantExecutions(0)
-		})
+	bubble(t, "ends an armed run", func(t *testing.T) {
+		r := newRig(t, lasting(time.Hour))
+		r.start()
+		name := r.store.pending("backup", "a", time.Now().Add(time.Second))
+		r.give(name)
+		after(0)
+		r.store.change(name, r.session().id, cancel)
+		after(2 * time.Second)
+		r.wantState(name, job.Canceled)
+		r.wantExecutions(0)
 	})
 
-	t.Run("has no effect if its change was refused", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(10*time.Second))
-			r.start()
-			name, _ := r.one()
-			after(time.Second)
+	bubble(t, "has no effect if its change was refused", func(t *testing.T) {
+		r := newRig(t, lasting(10*time.Second))
+		r.start()
+		name, _ := r.one()
+		after(time.Second)
+		r.store.set(func() {
+			r.store.rev++
+			r.store.publish(job.Order{ID: "x", Session: r.session().id, Rev: r.store.rev, Stop: []string{name}})
+		})
+		after(10 * time.Second)
+		r.wantState(name, job.Succeeded)
+	})
+
+	bubble(t, "of an earlier attempt does not affect the present one", func(t *testing.T) {
+		r := newRig(t, lasting(10*time.Second))
+		r.start()
+		due := time.Now().Add(time.Second)
+		name := r.store.pending("backup", "a", due)
+		order := r.give(name)
+		stop := func(id string) {
 			r.store.set(func() {
-				r.store.rev++
-				r.store.publish(job.Order{ID: "x", Session: r.session().id, Rev: r.store.rev, Stop: []string{name}})
+				r.store.publish(job.Order{ID: id, Session: r.session().id, Rev: order.Rev - 1, Stop: []string{name}})
 			})
-			after(10 * time.Second)
-			r.wantState(name, job.Succeeded)
-		})
+		}
+		after(0)
+		stop("while armed")
+		after(2 * time.Second)
+		stop("while running")
+		after(10 * time.Second)
+		r.wantState(name, job.Succeeded)
 	})
 
-	t.Run("of an earlier attempt does not affect the present one", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(10*time.Second))
-			r.start()
-			due := time.Now().Add(time.Second)
-			name := r.store.pending("backup", "a", due)
-			order := r.give(name)
-			stop := func(id string) {
-				r.store.set(func() {
-					r.store.publish(job.Order{ID: id, Session: r.session().id, Rev: order.Rev - 1, Stop: []string{name}})
-				})
-			}
-			after(0)
-			stop("while armed")
-			after(2 * time.Second)
-			stop("while running")
-			after(10 * time.Second)
-			r.wantState(name, job.Succeeded)
+	bubble(t, "of a canceled run prevents a retry", func(t *testing.T) {
+		r := newRig(t, func(ctx context.Context, req executor.Request) job.Outcome {
+			time.Sleep(10 * time.Second)
+			return failing(ctx, req)
 		})
-	})
-
-	t.Run("of a canceled run prevents a retry", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, func(ctx context.Context, req executor.Request) job.Outcome {
-				time.Sleep(10 * time.Second)
-				return failing(ctx, req)
-			})
-			r.store.define("backup", job.Spec{Command: []string{"x"}, Retry: &job.Retry{Max: 5}})
-			r.start()
-			name, _ := r.one()
-			after(time.Second)
-			r.store.change(name, "", cancel)
-			after(10 * time.Second)
-			r.wantState(name, job.Failed)
-		})
+		r.store.define("backup", job.Spec{Command: []string{"x"}, Retry: &job.Retry{Max: 5}})
+		r.start()
+		name, _ := r.one()
+		after(time.Second)
+		r.store.change(name, "", cancel)
+		after(10 * time.Second)
+		r.wantState(name, job.Failed)
 	})
 }
 
@@ -110,7 +100,7 @@ func TestAttemptsThatIgnoreBeingStopped(t *testing.T) {
 		r.one()
 		after(time.Second)
 		begun := time.Now()
-		if err := r.finish(); err == nil || errors.Is(err, context.Canceled) {
+		if err := r.result(); err == nil || errors.Is(err, context.Canceled) {
 			t.Errorf("Run() = %v, want the attempt left behind", err)
 		}
 		if took := time.Since(begun); took > 2*time.Minute {

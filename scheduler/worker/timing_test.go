@@ -22,26 +22,24 @@ func TestClaims(t *testing.T) {
 		return names
 	}
 
-	t.Run("of many runs are spread over the time before their start, and all runs begin together", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			const n = 200
-			r := newRig(t, lasting(time.Second))
-			r.cfg.Capacity = n
-			r.start()
-			names := assign(r, "backup", n)
-			after(2*time.Second - minLead - n*claimCost - time.Nanosecond)
-			for _, name := range names {
-				r.wantState(name, job.Armed)
-			}
-			after(n*claimCost + time.Nanosecond)
-			for _, name := range names {
-				r.wantState(name, job.Running)
-			}
-			after(minLead - time.Nanosecond)
-			r.wantExecutions(0)
-			after(time.Nanosecond)
-			r.wantExecutions(n)
-		})
+	bubble(t, "of many runs are spread over the time before their start, and all runs begin together", func(t *testing.T) {
+		const n = 200
+		r := newRig(t, lasting(time.Second))
+		r.cfg.Capacity = n
+		r.start()
+		names := assign(r, "backup", n)
+		after(2*time.Second - minLead - n*claimCost - time.Nanosecond)
+		for _, name := range names {
+			r.wantState(name, job.Armed)
+		}
+		after(n*claimCost + time.Nanosecond)
+		for _, name := range names {
+			r.wantState(name, job.Running)
+		}
+		after(minLead - time.Nanosecond)
+		r.wantExecutions(0)
+		after(time.Nanosecond)
+		r.wantExecutions(n)
 	})
 
 	t.Run("are sent earlier while claims are slow", func(t *testing.T) {
@@ -73,52 +71,46 @@ func TestClaims(t *testing.T) {
 		}
 	})
 
-	t.Run("are sent at the run's time if its delivery is at_most_once", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Second))
-			r.store.define("charge", job.Spec{Command: []string{"charge"}, Delivery: job.AtMostOnce})
-			r.start()
-			name := assign(r, "charge", 1)[0]
-			after(2*time.Second - time.Nanosecond)
-			r.wantState(name, job.Armed)
-			after(time.Nanosecond)
-			r.wantState(name, job.Running)
-			r.wantExecutions(1)
-		})
+	bubble(t, "are sent at the run's time if its delivery is at_most_once", func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.store.define("charge", job.Spec{Command: []string{"charge"}, Delivery: job.AtMostOnce})
+		r.start()
+		name := assign(r, "charge", 1)[0]
+		after(2*time.Second - time.Nanosecond)
+		r.wantState(name, job.Armed)
+		after(time.Nanosecond)
+		r.wantState(name, job.Running)
+		r.wantExecutions(1)
 	})
 
-	t.Run("delay no stop: an attempt that is stopped before its time does not begin", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Second))
-			r.start()
-			name := assign(r, "backup", 1)[0]
-			after(2*time.Second - minLead/2)
-			r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) {
-				return run.Stop(job.Cancel{At: time.Now(), Reason: "not today"})
-			})
-			after(minLead)
-			r.wantState(name, job.Canceled)
-			r.wantExecutions(0)
+	bubble(t, "delay no stop: an attempt that is stopped before its time does not begin", func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.start()
+		name := assign(r, "backup", 1)[0]
+		after(2*time.Second - minLead/2)
+		r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) {
+			return run.Stop(job.Cancel{At: time.Now(), Reason: "not today"})
 		})
+		after(minLead)
+		r.wantState(name, job.Canceled)
+		r.wantExecutions(0)
 	})
 
-	t.Run("of a worker that loses its session before their time do not begin", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Second))
-			r.start()
-			name := assign(r, "backup", 1)[0]
-			after(2*time.Second - minLead/2)
-			r.session().lose()
-			after(minLead)
-			r.wantExecutions(0)
-			got := r.wantState(name, job.Pending)
-			if len(got.Attempts) != 1 || got.Attempts[0].State != job.Lost {
-				t.Errorf("attempts are %v, want one that was lost", got.Attempts)
-			}
-			if got.Due.Before(got.Slot) {
-				t.Errorf("due %v before its slot", got.Slot.Sub(got.Due))
-			}
-		})
+	bubble(t, "of a worker that loses its session before their time do not begin", func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.start()
+		name := assign(r, "backup", 1)[0]
+		after(2*time.Second - minLead/2)
+		r.session().lose()
+		after(minLead)
+		r.wantExecutions(0)
+		got := r.wantState(name, job.Pending)
+		if len(got.Attempts) != 1 || got.Attempts[0].State != job.Lost {
+			t.Errorf("attempts are %v, want one that was lost", got.Attempts)
+		}
+		if got.Due.Before(got.Slot) {
+			t.Errorf("due %v before its slot", got.Slot.Sub(got.Due))
+		}
 	})
 }
 
@@ -152,19 +144,17 @@ func (l *lateness) Began(_ *job.Run, late time.Duration) {
 
 func TestLatenessIsTheTimeFromDueToStart(t *testing.T) {
 	for _, skew := range []time.Duration{0, 45 * time.Second, -45 * time.Second} {
-		t.Run("a leader's clock that is ahead by "+skew.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r, seen := newRig(t, lasting(time.Second)), new(lateness)
-				r.cfg.Observer = seen
-				r.store.skew = skew
-				r.start()
-				leader := func() time.Time { return time.Now().Add(skew) }
-				r.give(r.store.pending("backup", "waited", leader().Add(-10*time.Second)), r.store.pending("backup", "ahead", leader().Add(2*time.Second)))
-				after(5 * time.Second)
-				if want := []time.Duration{10 * time.Second, 0}; !slices.Equal(seen.late, want) {
-					t.Errorf("got %v, want %v", seen.late, want)
-				}
-			})
+		bubble(t, "a leader's clock that is ahead by "+skew.String(), func(t *testing.T) {
+			r, seen := newRig(t, lasting(time.Second)), new(lateness)
+			r.cfg.Observer = seen
+			r.store.skew = skew
+			r.start()
+			leader := func() time.Time { return time.Now().Add(skew) }
+			r.give(r.store.pending("backup", "waited", leader().Add(-10*time.Second)), r.store.pending("backup", "ahead", leader().Add(2*time.Second)))
+			after(5 * time.Second)
+			if want := []time.Duration{10 * time.Second, 0}; !slices.Equal(seen.late, want) {
+				t.Errorf("got %v, want %v", seen.late, want)
+			}
 		})
 	}
 }

@@ -134,7 +134,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.wg.Wait()
 		close(ended)
 	}()
-	if !wait(context.WithoutCancel(ctx), ended, w.cfg.StopTimeout) {
+	if !wait(context.WithoutCancel(ctx), ended, w.cfg.stopTimeout) {
 		err = errors.Join(err, fmt.Errorf("stop worker %s: a goroutine does not end, as when a disk does not answer", w.cfg.Name))
 	}
 	stopNanny()
@@ -160,7 +160,7 @@ func (w *Worker) work(ctx, life context.Context) error {
 	for ctx.Err() == nil {
 		// A new session shows other processes that the old one is over. Leaders then count the old attempts as lost, so their
 		// outcomes must arrive first.
-		wait(ctx, w.unsent.empty(), w.cfg.SettleTimeout)
+		wait(ctx, w.unsent.empty(), settleTimeout)
 		s, err := w.openShift(ctx, life)
 		if err != nil {
 			w.log.Warn("session could not be opened", "err", err)
@@ -203,7 +203,7 @@ func (w *Worker) openShift(ctx, life context.Context) (*shift, error) {
 		return nil, fmt.Errorf("open session of worker %s: %w", w.cfg.Name, err)
 	}
 	w.log.Info("session opened", "session", session.ID())
-	s := newShift(life, w, session, &shown)
+	s := newShift(life, w, session, shown)
 	s.start()
 	return s, nil
 }

@@ -65,7 +65,7 @@ func TestEachRowIsRun(t *testing.T) {
 }
 
 // maySkip are the helpers that may skip a test of a row: a target of make sets what they ask for, or ROTA_CI makes them fail.
-var maySkip = []string{"row", "slow", "measures", "seeded", "needs", "helmBinary", "startNode"}
+var maySkip = []string{"row", "slow", "measures", "seeded", "helmBinary", "startNode"}
 
 // skips returns why a test can be skipped, apart from -short and maySkip. It returns "" if nothing else skips it. It follows calls of
 // functions of the package.

@@ -98,7 +98,8 @@ var libraryRules = map[string]rule{
 	"config/ics": {external: []string{"github.com/arran4/golang-ical", "github.com/teambition/rrule-go"}},
 
 	// The tests. A package that has only tests needs no row.
-	"test/arch": {},
+	"test/arch":   {},
+	"test/buffer": {},
 	"test/bench": {
 		own: []string{"cmd/rota/node", "config", "election", "scheduler", "scheduler/api/client", "scheduler/executor",
 			"scheduler/executor/handler", "scheduler/job", "scheduler/planner", "scheduler/policy", "scheduler/worker",
@@ -112,6 +113,8 @@ var libraryRules = map[string]rule{
 	"test/containers": {},
 	"test/deploy":     {},
 	"test/docpage":    {},
+	"test/fewfiles":   {},
+	"test/files":      {},
 	"test/guards":     {},
 	"test/holes":      {},
 	"test/history": {
@@ -120,6 +123,7 @@ var libraryRules = map[string]rule{
 	},
 	"test/heldfile":       {own: []string{"scheduler/job"}},
 	"test/kubernetes":     {own: []string{"scheduler/api", "scheduler/job", "test/cluster"}},
+	"test/lacking":        {},
 	"test/leaks":          {external: []string{"go.uber.org/goleak"}},
 	"test/network":        {own: []string{"test/cluster", "test/history"}, external: []string{etcdClient}},
 	"test/network/member": {own: []string{"store/embedded"}, external: []string{"github.com/hashicorp/go-hclog"}},

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -19,12 +18,7 @@ func TestArmedSlotsNeedNoLeader(t *testing.T) {
 	t.Parallel()
 	sink := NewSink(t)
 	const period = 10 * time.Second
-	jobs := make(map[string]job.Spec)
-	for i := range 30 {
-		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
-			Every: job.Duration(period), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(30, job.Spec{Every: job.Duration(period)})
 	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string { return []string{"--election-fast-takeover=false", "--dispatch-arm-ahead=4s"} }})
 	leader := c.Leader()
 	slot := time.Now().Truncate(period).Add(2 * period).UTC()

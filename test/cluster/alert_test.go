@@ -84,12 +84,7 @@ func TestTheAlertGoesOut(t *testing.T) {
 	})
 	submit(t, c, "hangs", api.RunRequest{})
 	submit(t, c, "steady", api.RunRequest{})
-	for _, n := range c.Replicas() {
-		if !n.Running() {
-			n.Start()
-			n.WaitReady()
-		}
-	}
+	c.startAll()
 	Await(t, 40*time.Second, "the run that hangs is ended and reported", func() bool { return len(inbox.About(hangs)) > 0 })
 	r := onlyRun(t, c, "hangs")
 	const silence = "no heartbeat for 2s"

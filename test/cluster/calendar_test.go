@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestCalendars runs jobs on the days of an iCalendar file that lies beside each replica's job file. Mistakes in the file change
@@ -61,13 +62,6 @@ jobs:
 		}
 		return strings.Join(j.Spec.Calendar.Dates, " ")
 	}
-	notes := func() string {
-		v, err := c.Client.Cluster(t.Context())
-		if err != nil {
-			return ""
-		}
-		return strings.Join(v.Files.Notes, "\n")
-	}
 	ran := func(name string) (n int) {
 		for _, e := range ledger.Effects() {
 			if e.Job == name {
@@ -100,7 +94,7 @@ jobs:
 		if out := rota(exitBadConfig, "check", filepath.Join(dir, "q1")); !strings.Contains(out, want) || !strings.Contains(out, "hint: ") {
 			t.Errorf("check of a bad calendar: got\n%s\nwant %s and a hint", out, want)
 		}
-		Await(t, 20*time.Second, "each replica reports the mistake", func() bool { return strings.Count(notes(), want) == len(names) })
+		Await(t, 20*time.Second, "each replica reports the mistake", func() bool { return strings.Count(c.notes(), want) == len(names) })
 	}
 	runs := ran("open")
 	Await(t, 20*time.Second, "the job runs on", func() bool { return ran("open") >= runs+3 })
@@ -110,12 +104,12 @@ jobs:
 	for _, name := range names {
 		replaceFile(t, days(name), calendarFile(dates...))
 	}
-	Await(t, 20*time.Second, "nothing is wrong any more", func() bool { return notes() == "" })
+	Await(t, 20*time.Second, "nothing is wrong any more", func() bool { return c.notes() == "" })
 
 	never := strings.Replace(text, "{every: 1s, missed: all, calendar: {not_on", "{at: "+now+", calendar: {not_on", 1)
 	path := filepath.Join(t.TempDir(), "jobs.yaml")
-	writeFile(t, path, never)
-	writeFile(t, filepath.Join(filepath.Dir(path), "days.ics"), calendarFile(dates...))
+	files.Write(t, path, never)
+	files.Write(t, filepath.Join(filepath.Dir(path), "days.ics"), calendarFile(dates...))
 	if out := rota(exitBadConfig, "check", path); !strings.Contains(out, "jobs.yaml:6:") || !strings.Contains(out, "never fires: calendar leaves no slot") {
 		t.Errorf("check of a job that never runs: got\n%s", out)
 	}
@@ -130,9 +124,9 @@ jobs:
 	Await(t, 20*time.Second, "the calendar is in force", func() bool { return strings.HasSuffix(inForce(), "2099-01-01") })
 	away.Start()
 	away.WaitReady()
-	Await(t, 20*time.Second, "the older calendar is reported", func() bool { return strings.Contains(notes(), "q3: older than the files in force") })
+	Await(t, 20*time.Second, "the older calendar is reported", func() bool { return strings.Contains(c.notes(), "q3: older than the files in force") })
 	replaceFile(t, days("q3"), calendarFile(later...))
-	Await(t, 20*time.Second, "all replicas agree", func() bool { return notes() == "" })
+	Await(t, 20*time.Second, "all replicas agree", func() bool { return c.notes() == "" })
 	if got := inForce(); got != strings.Join(later, " ") {
 		t.Errorf("the days are %s, want those of %v", got, later)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // TestTenTimesTheLoadInAMemoryCgroup submits ten times the runs that a worker with little memory can execute, through three
@@ -105,11 +107,11 @@ func enclose(t *testing.T, w *Node, limit int64) {
 	t.Helper()
 	const hierarchy = "/sys/fs/cgroup/memory"
 	if _, err := os.Stat(hierarchy + "/memory.limit_in_bytes"); err != nil || os.Getuid() != 0 {
-		needs(t, "root and cgroups of memory in their own hierarchy (v1)")
+		lacking.Report(t, "needs root and cgroups of memory in their own hierarchy (v1)")
 	}
 	group := fmt.Sprintf("%s/rota-test-%d", hierarchy, os.Getpid())
 	if err := os.Mkdir(group, 0o755); err != nil {
-		needs(t, "a writable hierarchy of cgroups: "+err.Error())
+		lacking.Report(t, "needs a writable hierarchy of cgroups: %v", err)
 	}
 	t.Cleanup(func() {
 		if w.Running() {
@@ -119,9 +121,7 @@ func enclose(t *testing.T, w *Node, limit int64) {
 			t.Error(err)
 		}
 	})
-	if err := os.WriteFile(filepath.Join(group, "memory.limit_in_bytes"), []byte(strconv.FormatInt(limit, 10)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, filepath.Join(group, "memory.limit_in_bytes"), strconv.FormatInt(limit, 10))
 	script := filepath.Join(t.TempDir(), "rota")
 	text := fmt.Sprintf("#!/bin/sh\necho $$ > %s/cgroup.procs && exec %s \"$@\"\n", group, w.binary)
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/history"
 )
 
@@ -22,7 +23,7 @@ const faultClock = "FAULT_CLOCK_FILE"
 func setClock(t *testing.T, c *Cluster, n *Node, wrong time.Duration) {
 	t.Helper()
 	path := clockFile(c, n.Name)
-	writeFile(t, path+".new", wrong.String())
+	files.Write(t, path+".new", wrong.String())
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/attention"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // use makes an authority that of all processes and clients.
@@ -36,7 +37,7 @@ func (c *closing) bundle() {
 		}
 		both = append(both, text...)
 	}
-	writeFile(c.t, filepath.Join(c.dir, "both.crt"), string(both))
+	files.Write(c.t, filepath.Join(c.dir, "both.crt"), both)
 }
 
 // issue makes an authority, and certificates of all processes and clients.

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -17,12 +16,7 @@ func TestLeaderIsDethronedByHand(t *testing.T) {
 	t.Parallel()
 	const blows = 10
 	sink := NewSink(t)
-	jobs := make(map[string]job.Spec)
-	for i := range 20 {
-		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(20, job.Spec{})
 	c := Start(t, Config{Binary: binary, Jobs: jobs})
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
 	harmCandidates(t, c)

@@ -60,11 +60,6 @@ func TestDoctor(t *testing.T) {
 	if f := examine(1); !has(f, "The store cannot be read") {
 		t.Errorf("without a majority: got %q", f)
 	}
-	for _, n := range c.Replicas() {
-		if !n.Running() {
-			n.Start()
-		}
-	}
-	c.WaitReady()
+	c.startAll()
 	over()
 }

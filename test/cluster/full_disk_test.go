@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/history"
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // TestWorkersDiskIsFull fills the disk that holds a worker's journal and output, while runs execute there. Their outcomes are
@@ -94,12 +94,7 @@ func TestReplicasDiskIsFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, "200m") // etcd reserves two files of 64 MiB
 	sink := NewSink(t)
-	jobs := make(map[string]job.Spec)
-	for i := range 10 {
-		jobs[fmt.Sprintf("post-%d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(10, job.Spec{})
 	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(name string) []string {
 		if name == "q1" {
 			return []string{"--node-data-dir=" + disk}
@@ -134,11 +129,11 @@ func TestReplicasDiskIsFull(t *testing.T) {
 func smallDisk(t *testing.T, size string) (dir string) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		needs(t, "root, to mount a small disk")
+		lacking.Report(t, "needs root, to mount a small disk")
 	}
 	dir = t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+size); err != nil {
-		needs(t, "to mount a small disk: "+err.Error())
+		lacking.Report(t, "needs to mount a small disk: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
@@ -167,13 +162,4 @@ func fillDisk(t *testing.T, dir string) (path string) {
 	}
 	t.Logf("fault: %s is full", dir)
 	return path
-}
-
-// needs skips the test, or fails it if ROTA_CI=1. what names the thing that this machine lacks.
-func needs(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("ROTA_CI") != "" {
-		t.Fatalf("needs %s, and ROTA_CI is set", what)
-	}
-	t.Skipf("needs %s", what)
 }

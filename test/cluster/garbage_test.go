@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -28,12 +27,7 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 	slow(t)
 	t.Parallel()
 	sink := NewSink(t)
-	jobs := make(map[string]job.Spec)
-	for i := range 10 {
-		jobs[fmt.Sprintf("post-%d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(10, job.Spec{})
 	c := Start(t, Config{Binary: binary, Jobs: jobs})
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 20 })
 	pids := make(map[string]int)

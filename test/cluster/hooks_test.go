@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 const (
@@ -34,9 +34,7 @@ func TestHooks(t *testing.T) {
 	row(t)
 	t.Parallel()
 	sink, secrets := NewSink(t), t.TempDir()
-	if err := os.WriteFile(filepath.Join(secrets, "hook"), []byte(hookKey+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, filepath.Join(secrets, "hook"), hookKey+"\n")
 	c := Start(t, Config{
 		Binary: binary,
 		Flags:  func(string) []string { return []string{"--hooks-refs-files=" + secrets + "/*"} },

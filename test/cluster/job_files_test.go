@@ -41,13 +41,6 @@ func TestOldJobFilesRejoin(t *testing.T) {
 		}
 		return j.Spec.Description
 	}
-	notes := func() string {
-		v, err := c.Client.Cluster(t.Context())
-		if err != nil {
-			return ""
-		}
-		return strings.Join(v.Files.Notes, "\n")
-	}
 	away := c.Replicas()[2]
 	away.Terminate()
 	for _, name := range names[:2] {
@@ -57,7 +50,7 @@ func TestOldJobFilesRejoin(t *testing.T) {
 	away.Start()
 	away.WaitReady()
 	Await(t, 20*time.Second, "all replicas report which of them has other files", func() bool {
-		return strings.Contains(notes(), "q3: older than the files in force")
+		return strings.Contains(c.notes(), "q3: older than the files in force")
 	})
 	leader := c.Leader() // the old file could win now, because the others stop
 	for _, n := range c.Replicas()[:2] {
@@ -81,7 +74,7 @@ func TestOldJobFilesRejoin(t *testing.T) {
 	for _, name := range names {
 		breakFile(t, file(name))
 		Await(t, 20*time.Second, "the mistake is shown with its line", func() bool {
-			return strings.Contains(notes(), name+": the job files are wrong") && strings.Contains(notes(), filepath.Base(file(name))+":5:")
+			return strings.Contains(c.notes(), name+": the job files are wrong") && strings.Contains(c.notes(), filepath.Base(file(name))+":5:")
 		})
 	}
 	if out, code := Command(t, binary, "status", "--server="+c.Replicas()[0].URL); !strings.Contains(out, "q1.yaml:5:") {
@@ -101,7 +94,7 @@ func TestOldJobFilesRejoin(t *testing.T) {
 		WriteJobs(t, file(name), spec("repaired"))
 	}
 	Await(t, 20*time.Second, "the repaired files are in force", func() bool { return inForce() == "repaired" })
-	Await(t, 20*time.Second, "nothing is wrong any more", func() bool { return notes() == "" })
+	Await(t, 20*time.Second, "nothing is wrong any more", func() bool { return c.notes() == "" })
 	c.Check(ledger.Effects, nil, nil)
 }
 
@@ -110,4 +103,13 @@ func breakFile(t *testing.T, path string) {
 	t.Helper()
 	text := fmt.Sprintf("version: 1\njobs:\n  tick:\n    every: 1s\n    shel: %q\n", "true")
 	replaceFile(t, path, text)
+}
+
+// notes returns what the cluster says about job files that are not in force.
+func (c *Cluster) notes() string {
+	v, err := c.Client.Cluster(c.t.Context())
+	if err != nil {
+		return ""
+	}
+	return strings.Join(v.Files.Notes, "\n")
 }

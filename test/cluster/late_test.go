@@ -56,12 +56,7 @@ func TestLeaderDiesBeforeADeadline(t *testing.T) {
 	if out, code := Command(t, binary, "explain", "slow", slotText, "--server="+killed.URL); code != 0 || !strings.Contains(out, "It was late: not finished by") {
 		t.Errorf("explain (exit code %d) does not name the deadline:\n%s", code, out)
 	}
-	for _, n := range c.Replicas() {
-		if !n.Running() {
-			n.Start()
-			n.WaitReady()
-		}
-	}
+	c.startAll()
 	c.Check(ledger.Effects, nil, func(j *history.Job) { j.MayFail = true })
 	for _, title := range []string{late, failed, again} {
 		if n := len(inbox.About(title)); n != 1 {
@@ -85,4 +80,14 @@ func onlyState(c *Cluster, name string) (s job.State) {
 		s = r.State
 	}
 	return s
+}
+
+// startAll starts the replicas that do not run, and waits until all are ready.
+func (c *Cluster) startAll() {
+	for _, n := range c.replicas {
+		if !n.Running() {
+			n.Start()
+		}
+	}
+	c.WaitReady()
 }

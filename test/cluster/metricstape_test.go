@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // sample has the metrics of all processes at one time, as Prometheus would store them.
@@ -172,10 +174,7 @@ func (m *metricsTape) check() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(m.cluster.Dir, "alerts.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := files.Write(t, filepath.Join(m.cluster.Dir, "alerts.yaml"), text)
 	if out, err := exec.Command(promtool, "test", "rules", file).CombinedOutput(); err != nil {
 		t.Errorf("alerts of a real cluster: %v\n%s", err, out)
 	}

@@ -4,8 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/provider"
 )
 
@@ -45,18 +44,9 @@ func startSignedIn(t *testing.T, ledger *Ledger) *signedIn {
 	t.Helper()
 	s := &signedIn{t: t, p: provider.Start(t, true), home: t.TempDir()}
 	dir := t.TempDir()
-	text, err := exec.CommandContext(t.Context(), binary, "token", "create", "harness", "--role", "admin", "--offline").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, entry, _ := strings.Cut(string(text), "\n")
-	_, entry, _ = strings.Cut(entry, "auth.file:\n")
+	token, entry := NewToken(t, binary, "harness", "admin")
 	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return files.Write(t, filepath.Join(dir, name), text)
 	}
 	roles, secret := write("auth.yaml", openIDRoles+entry), write("secret", provider.Secret+"\n")
 	s.Cluster = Start(t, Config{

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/test/buffer"
 	"github.com/rota-scheduler/rota/test/provider"
 )
 
@@ -29,7 +29,7 @@ func (s *signedIn) login(user provider.Claims, shown string, flags ...string) (s
 	s.p.Be(user)
 	cmd := exec.CommandContext(s.t.Context(), binary, append([]string{"login", "--server", s.node.URL, "--cacert", s.p.CA()}, flags...)...)
 	cmd.Env = []string{"HOME=" + s.home} // without a PATH, it finds no browser
-	var said lockedBuffer
+	var said buffer.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -132,22 +132,4 @@ func (s *signedIn) onTheCommandLine(t *testing.T) {
 	if out, err := s.rota("jobs"); err == nil {
 		t.Errorf("after the sign-out: %s", out)
 	}
-}
-
-// lockedBuffer is a bytes.Buffer for a process that writes while the test reads.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

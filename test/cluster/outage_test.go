@@ -14,6 +14,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestStoreOutageAtJobEnd takes the quorum of the store away while a job executes. Its outcome waits until the store is back,
@@ -148,7 +149,7 @@ func journalled(t *testing.T, c *Cluster, n *Node) (outcomes int) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "journal.db")
-	writeFile(t, path, string(text))
+	files.Write(t, path, string(text))
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatalf("open a copy of the journal of %s: %v", n.Name, err)

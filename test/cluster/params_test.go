@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestParams gives parameters to runs with the command line, the API and the page. Wrong ones are refused before anything is
@@ -37,17 +37,9 @@ func TestParams(t *testing.T) {
 		"behind": {After: []job.After{{Job: "report"}}, Params: map[string]job.Param{"to": {Default: &stage}}, Shell: "echo to $ROTA_PARAM_TO"},
 	}})
 	server := c.Replicas()[0].URL
-	rota := func(want int, args ...string) string {
-		t.Helper()
-		out, code := Command(t, binary, append(args, "--server="+server)...)
-		if code != want {
-			t.Errorf("%v: got code %d, want %d\n%s", args, code, want, out)
-		}
-		return out
-	}
 	for _, text := range []string{
-		rota(0, "run", "report", "--param", "month=2026-01", "--wait", "--logs"),
-		rota(0, "run", "report", "--param", "month=2026-01", "--param=deploy-env=prod", "--workflow", "--key=w", "--wait", "--logs"),
+		c.rota(0, "run", "report", "--param", "month=2026-01", "--wait", "--logs"),
+		c.rota(0, "run", "report", "--param", "month=2026-01", "--param=deploy-env=prod", "--workflow", "--key=w", "--wait", "--logs"),
 	} {
 		if !strings.Contains(text, "2026-01 in ") {
 			t.Errorf("got %q, want the parameters in the output", text)
@@ -59,15 +51,15 @@ func TestParams(t *testing.T) {
 		}
 		return false
 	})
-	if info := rota(0, "run-info", "report"); !strings.Contains(info, "deploy-env=prod, month=2026-01") {
+	if info := c.rota(0, "run-info", "report"); !strings.Contains(info, "deploy-env=prod, month=2026-01") {
 		t.Errorf("run-info has no parameters:\n%s", info)
 	}
-	again := rota(0, "retry", "report", "--wait", "--logs")
+	again := c.rota(0, "retry", "report", "--wait", "--logs")
 	if !strings.Contains(again, "2026-01 in prod") {
 		t.Errorf("a retry has other parameters: %s", again)
 	}
-	rota(0, "submit", "--in=1h", "--param=month=2026-02", "report")
-	rota(0, "run", "post", "--param", "month=2026-03", "--wait")
+	c.rota(0, "submit", "--in=1h", "--param=month=2026-02", "report")
+	c.rota(0, "run", "post", "--param", "month=2026-03", "--wait")
 	Await(t, 20*time.Second, "a scheduled run has the default", func() bool {
 		for _, r := range c.Recorder.Runs("tick") {
 			if r.State == job.Succeeded {
@@ -77,7 +69,7 @@ func TestParams(t *testing.T) {
 		return false
 	})
 	for slot := range c.Recorder.Runs("tick") {
-		if text := rota(0, "explain", "tick", slot[strings.IndexByte(slot, '/')+1:]); !strings.Contains(text, "Its parameters: deploy-env=stage (default).") {
+		if text := c.rota(0, "explain", "tick", slot[strings.IndexByte(slot, '/')+1:]); !strings.Contains(text, "Its parameters: deploy-env=stage (default).") {
 			t.Errorf("explain names no parameters:\n%s", text)
 		}
 		break
@@ -131,10 +123,7 @@ func TestParams(t *testing.T) {
 		t.Errorf("the form made %d runs, want one", now-known)
 	}
 
-	file := filepath.Join(t.TempDir(), "bad.yaml")
-	if err := os.WriteFile(file, []byte("jobs: {a: {every: 1h, shell: x, params: {m: {required: true}}}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := files.Write(t, filepath.Join(t.TempDir(), "bad.yaml"), "jobs: {a: {every: 1h, shell: x, params: {m: {required: true}}}}\n")
 	if out, code := Command(t, binary, "check", file); code != 78 || !strings.Contains(out, "bad.yaml:1:42: ") || !strings.Contains(out, "hint: ") {
 		t.Errorf("check: got code %d, %s", code, out)
 	}

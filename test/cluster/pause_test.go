@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/history"
 )
 
@@ -21,13 +22,7 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 	slow(t)
 	t.Parallel()
 	sink := NewSink(t)
-	jobs := make(map[string]job.Spec)
-	for i := range 100 {
-		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Jitter: job.Duration(time.Second), Missed: job.MissedAll,
-			HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(100, job.Spec{Jitter: job.Duration(time.Second)})
 	// Nothing is armed ahead, and slots are due all the time. So the leader has writes under way when it is stopped, and has
 	// more to write when it continues.
 	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string { return []string{"--dispatch-arm-ahead=0s"} }})
@@ -100,12 +95,7 @@ func TestShortPauses(t *testing.T) {
 	t.Parallel()
 	sink := NewSink(t)
 	sink.Delay(300 * time.Millisecond) // so that each process has requests under way when it is stopped
-	jobs := make(map[string]job.Spec)
-	for i := range 20 {
-		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(20, job.Spec{})
 	c := Start(t, Config{Binary: binary, Jobs: jobs})
 	worker := c.AddWorker("w1")
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
@@ -166,7 +156,5 @@ func cursorIn(v history.Version) (cursor job.Cursor, ok bool) {
 
 func touch(t *testing.T, path string) {
 	t.Helper()
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, path, "")
 }

@@ -200,6 +200,18 @@ func Command(t testing.TB, binary string, args ...string) (output string, code i
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
+// NewToken makes a token of a principal with a role. entry is what makes it valid, for the list tokens of a file of auth.file.
+func NewToken(t testing.TB, binary, principal, role string) (token, entry string) {
+	t.Helper()
+	text, err := exec.CommandContext(t.Context(), binary, "token", "create", principal, "--role", role, "--offline").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, entry, _ = strings.Cut(string(text), "\n")
+	_, entry, _ = strings.Cut(entry, "auth.file:\n")
+	return token, entry
+}
+
 // Processes lists the processes of this machine whose arguments contain text, except those that have ended.
 func Processes(t testing.TB, text string) []string { return find(t, "cmdline", text) }
 

@@ -3,8 +3,6 @@ package cluster
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/history"
 )
 
@@ -29,23 +28,11 @@ func TestRefusedRequestsStarveNobody(t *testing.T) {
 		phase     = 4 * time.Second
 	)
 	ledger, dir := NewLedger(t), t.TempDir()
-	create := func(principal, role string) (token, entry string) {
-		t.Helper()
-		text, err := exec.CommandContext(t.Context(), binary, "token", "create", principal, "--role", role, "--offline").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		token, entry, _ = strings.Cut(string(text), "\n")
-		_, entry, _ = strings.Cut(entry, "auth.file:\n")
-		return token, entry
-	}
-	token, entry := create("harness", "admin")
-	viewer, second := create("reader", "viewer")
+	token, entry := NewToken(t, binary, "harness", "admin")
+	viewer, second := NewToken(t, binary, "reader", "viewer")
 	roles, own := filepath.Join(dir, "auth.yaml"), filepath.Join(dir, "token")
 	for path, text := range map[string]string{roles: "tokens:\n" + entry + second, own: token} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, path, text)
 	}
 	specs := map[string]job.Spec{}
 	for i := range jobs {
@@ -71,7 +58,7 @@ func TestRefusedRequestsStarveNobody(t *testing.T) {
 	before, lines := others(), strings.Count(c.Replicas()[0].Log(), "wrong proof of identity")
 
 	// The token has the right form and an unknown id, so it costs what a genuine one costs.
-	wrong, _ := create("stranger", "admin")
+	wrong, _ := NewToken(t, binary, "stranger", "admin")
 	request := "GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + wrong + "\r\n\r\n"
 	storm := func() *flood {
 		return startFlood(t, c.Replicas()[0].URL, request, clients, perSecond, http.StatusUnauthorized)

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,13 +19,7 @@ func TestRejoin(t *testing.T) {
 	row(t)
 	t.Parallel()
 	sink := NewSink(t)
-	jobs := make(map[string]job.Spec)
-	for i := range 20 {
-		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Jitter: job.Duration(time.Second), Missed: job.MissedAll, Overlap: job.OverlapAllow,
-			HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(20, job.Spec{Jitter: job.Duration(time.Second), Overlap: job.OverlapAllow})
 	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string { return []string{"--etcd-embedded-rejoin=auto"} }})
 	began := c.members(t)
 	members := map[uint64]bool{}

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/history"
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // TestMemoryHog runs jobs that use memory without end on a worker with other jobs. Their limit kills them, again at each retry,
@@ -24,7 +24,7 @@ func TestMemoryHog(t *testing.T) {
 		t.Error(err)
 	}
 	if !slices.Contains(limits, cgroups.Memory) {
-		needs(t, fmt.Sprintf("cgroups: %v", why))
+		lacking.Report(t, "needs cgroups: %v", why)
 	}
 	t.Parallel()
 	ledger := NewLedger(t)

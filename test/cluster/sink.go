@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"cmp"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/history"
 )
 
@@ -39,6 +42,17 @@ func NewSink(t testing.TB) *Sink {
 
 // URL returns the address of the sink.
 func (s *Sink) URL() string { return s.server.URL }
+
+// Posts returns n jobs with the spec that send a request to the sink in each slot: every second, unless the spec has a period.
+func (s *Sink) Posts(n int, spec job.Spec) map[string]job.Spec {
+	spec.Every = cmp.Or(spec.Every, job.Duration(time.Second))
+	spec.Missed, spec.HTTP = job.MissedAll, &job.HTTP{URL: s.URL(), Method: http.MethodPost}
+	jobs := make(map[string]job.Spec)
+	for i := range n {
+		jobs[fmt.Sprintf("post-%d", i)] = spec
+	}
+	return jobs
+}
 
 // Delay sets the time until the answer to each later request.
 func (s *Sink) Delay(d time.Duration) { s.delay.Store(int64(d)) }

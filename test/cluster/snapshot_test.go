@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"net/url"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/rota-scheduler/rota/store/embedded"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // bumpRevision is the increase of revisions in docs/how-to/back-up-and-restore.md.
@@ -40,12 +40,7 @@ func restoreSnapshot(t *testing.T, file, dir string) (taken, bumped int64) {
 		t.Fatal(err)
 	}
 	path := datadir.ToBackendFileName(dir)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, db, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, path, db)
 	store, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
@@ -83,7 +84,7 @@ func TestBadStart(t *testing.T) {
 
 	t.Run("a bad job file ends it with the place", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "jobs.yaml")
-		writeFile(t, path, "version: 1\njobs:\n  a:\n    every: 1h\n    shel: \"true\"\n")
+		files.Write(t, path, "version: 1\njobs:\n  a:\n    every: 1h\n    shel: \"true\"\n")
 		p := NewProcess(t, binary, "bad", single(t.TempDir(), ports.Free(t, 3), path)...)
 		p.Start()
 		code := p.Await(15 * time.Second)
@@ -109,7 +110,7 @@ func TestHotReload(t *testing.T) {
 		return fmt.Sprintf("version: 1\njobs:\n  a:\n    description: %s\n    every: 1s\n    missed: all\n    shell: %q\n", description, ledger.Shell(""))
 	}
 	path := filepath.Join(dir, "jobs.yaml")
-	writeFile(t, path, file("first"))
+	files.Write(t, path, file("first"))
 	ports := ports.Free(t, 3)
 	p := NewProcess(t, binary, "q1", single(dir, ports, path)...)
 	p.Start()
@@ -125,7 +126,7 @@ func TestHotReload(t *testing.T) {
 	Await(t, 20*time.Second, "the job is defined", func() bool { return said() == "first" })
 	Await(t, 20*time.Second, "the job runs", func() bool { return len(ledger.Effects()) >= 2 })
 
-	writeFile(t, path, strings.Replace(file("second"), "every: 1s", "every: 1 fortnight", 1))
+	files.Write(t, path, strings.Replace(file("second"), "every: 1s", "every: 1 fortnight", 1))
 	Await(t, 10*time.Second, "the bad edit is reported with its line", func() bool { return strings.Contains(p.Log(), path+":5:") })
 	Await(t, 10*time.Second, "the bad edit is shown by the cluster", func() bool {
 		v, err := cl.Cluster(t.Context())
@@ -137,7 +138,7 @@ func TestHotReload(t *testing.T) {
 		t.Errorf("definition after a bad edit: got %q, want the first", got)
 	}
 
-	writeFile(t, path, file("third"))
+	files.Write(t, path, file("third"))
 	Await(t, 10*time.Second, "the good edit takes effect", func() bool { return said() == "third" })
 	Await(t, 10*time.Second, "nothing is wrong any more", func() bool {
 		v, err := cl.Cluster(t.Context())
@@ -145,7 +146,7 @@ func TestHotReload(t *testing.T) {
 	})
 
 	// An edit of a file behind a link causes no event of the watch. So rota reads the file only after SIGHUP.
-	writeFile(t, real, file("linked"))
+	files.Write(t, real, file("linked"))
 	if err := os.Symlink(real, link); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestHotReload(t *testing.T) {
 	p.Args = append(p.Args, "--jobs="+link)
 	p.Start()
 	Await(t, 30*time.Second, "the file behind the link is read", func() bool { return said() == "linked" })
-	writeFile(t, real, file("fourth"))
+	files.Write(t, real, file("fourth"))
 	Let(500 * time.Millisecond) // files must be unchanged for a second before they are read
 	if got := said(); got != "linked" {
 		t.Fatalf("an edit behind a link was seen without being asked for: got %q; then SIGHUP proves nothing", got)
@@ -164,17 +165,10 @@ func TestHotReload(t *testing.T) {
 	Await(t, 10*time.Second, "the edit takes effect when asked for", func() bool { return said() == "fourth" })
 }
 
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // replaceFile writes a file in one step, as editors do.
 func replaceFile(t *testing.T, path, text string) {
 	t.Helper()
-	writeFile(t, path+".new", text)
+	files.Write(t, path+".new", text)
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}

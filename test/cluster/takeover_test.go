@@ -54,13 +54,7 @@ type takeover struct {
 // measure ends replicas of a cluster some times, while it executes a number of runs each second.
 func (way *takeover) measure(t *testing.T, times, rate int) {
 	sink := NewSink(t)
-	jobs := make(map[string]job.Spec)
-	for i := range rate {
-		jobs[fmt.Sprintf("post-%04d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Jitter: job.Duration(time.Second), Missed: job.MissedAll, Overlap: job.OverlapAllow,
-			HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(rate, job.Spec{Jitter: job.Duration(time.Second), Overlap: job.OverlapAllow})
 	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string {
 		return []string{"--worker-enabled=false", "--dispatch-arm-ahead=" + cmp.Or(os.Getenv("ROTA_TAKEOVER_AHEAD"), "0s"), "--history-success=3"}
 	}})

@@ -1,13 +1,13 @@
 package cluster
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // closing is a cluster that changes to mutual TLS and back.
@@ -24,19 +24,14 @@ type closing struct {
 func TestAClosedNetworkAndBack(t *testing.T) {
 	row(t)
 	sink := NewSink(t)
-	jobs := make(map[string]job.Spec)
-	for i := range 30 {
-		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(30, job.Spec{})
 	c := &closing{Cluster: Start(t, Config{Binary: binary, Jobs: jobs}), t: t, dir: t.TempDir(), base: map[string][]string{}}
 	c.AddWorker("w1")
 	for _, n := range c.nodes {
 		c.base[n.Name] = n.Args
 	}
 	c.issue("old")
-	writeFile(t, filepath.Join(c.dir, "auth.yaml"), "bindings: [{principal: ops, role: admin}]\n")
+	files.Write(t, filepath.Join(c.dir, "auth.yaml"), "bindings: [{principal: ops, role: admin}]\n")
 	c.use("old/ca.crt")
 	c.present("old")
 

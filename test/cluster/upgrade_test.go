@@ -22,12 +22,7 @@ func TestUpgradeAndScale(t *testing.T) {
 	}
 	sink := NewSink(t)
 	sink.Delay(300 * time.Millisecond) // so that each replica has requests under way when it stops
-	jobs := make(map[string]job.Spec)
-	for i := range 20 {
-		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
-		}
-	}
+	jobs := sink.Posts(20, job.Spec{})
 	c := Start(t, Config{Binary: binary, Replicas: 1, Jobs: jobs, Etcd: []string{startEtcd(t, 1<<30)}})
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
 	for i := 2; i <= 5; i++ {

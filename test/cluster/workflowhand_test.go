@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestStepsOfRecordsChangedByHand removes the record of a parent, and overwrites one with garbage, while their steps wait for
@@ -76,9 +76,7 @@ func TestStepsOfRecordsChangedByHand(t *testing.T) {
 		if r := c.Recorder.Runs("join")[id]; r.State != job.Pending {
 			t.Fatalf("join/%s is %s while slow executes: the fault came too late", id, r.State)
 		}
-		if err := os.WriteFile(gate(id), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, gate(id), "")
 		ended("slow", id)
 	}
 

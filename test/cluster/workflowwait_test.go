@@ -1,12 +1,12 @@
 package cluster
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestTheCommandWaitsForAWorkflow starts a workflow in which a step fails, and resumes it. Both commands wait for all steps, and exit
@@ -20,26 +20,25 @@ func TestTheCommandWaitsForAWorkflow(t *testing.T) {
 		"report": {After: []job.After{{Job: "check"}}, Shell: "sleep 1"},
 		"alarm":  {After: []job.After{{Job: "check", When: job.WhenFailure}}, Shell: "sleep 1"},
 	}})
-	server := c.Replicas()[0].URL
-	rota := func(want int, args ...string) string {
-		t.Helper()
-		out, code := Command(t, binary, append(args, "--server="+server)...)
-		if code != want {
-			t.Errorf("%v: got code %d, want %d\n%s", args, code, want, out)
-		}
-		return out
-	}
-	out := rota(7, "run", "load", "--workflow", "--wait")
+	out := c.rota(7, "run", "load", "--workflow", "--wait")
 	for _, want := range []string{" failed: exit code 7", "was skipped: parent check failed", "run alarm/", "did not succeed"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("got no %q in\n%s", want, out)
 		}
 	}
-	if err := os.WriteFile(ready, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out = rota(0, "retry", "check", "--resume", "--wait", "--output=jsonpath={.items[*].job}:{.items[*].state}")
+	files.Write(t, ready, "")
+	out = c.rota(0, "retry", "check", "--resume", "--wait", "--output=jsonpath={.items[*].job}:{.items[*].state}")
 	if want := "check report:succeeded succeeded"; !strings.Contains(out, want) {
 		t.Errorf("got %q, want %q", out, want)
 	}
+}
+
+// rota runs the program against the first replica, and returns its output. want is its exit code.
+func (c *Cluster) rota(want int, args ...string) string {
+	c.t.Helper()
+	out, code := Command(c.t, binary, append(args, "--server="+c.Replicas()[0].URL)...)
+	if code != want {
+		c.t.Errorf("%v: got code %d, want %d\n%s", args, code, want, out)
+	}
+	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestAWorkerIsKilledWhileAContainerRuns kills a worker with its nanny while containers execute, and starts it again. One run is
@@ -19,10 +20,7 @@ func TestAWorkerIsKilledWhileAContainerRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret := filepath.Join(t.TempDir(), "pin")
-	if err := os.WriteFile(secret, []byte("s3cret-pin"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	secret := files.Write(t, filepath.Join(t.TempDir(), "pin"), "s3cret-pin")
 	ledger := t.TempDir()
 	spec := func(steps ...string) job.Spec {
 		return job.Spec{

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // toyImage is the image of the program toy.
@@ -42,7 +43,7 @@ func startEngine(t *testing.T, flags ...string) *dockerd {
 		t.Skip("starts Docker's engine, as make docker-test does: set ROTA_CONTAINERS=1")
 	}
 	if _, err := exec.LookPath("dockerd"); err != nil || os.Geteuid() != 0 {
-		missing(t, "needs dockerd and root (%v)", err)
+		lacking.Report(t, "needs dockerd and root (%v)", err)
 	}
 	dir, err := os.MkdirTemp("", "rota-dockerd-") //nolint:usetesting // short, because paths of sockets are limited
 	if err != nil {
@@ -57,15 +58,6 @@ func startEngine(t *testing.T, flags ...string) *dockerd {
 	d.start()
 	d.importToy()
 	return d
-}
-
-// missing skips a test that cannot run here, or fails it if ROTA_CI=1.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("ROTA_CI") == "1" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf("NOT TESTED: "+format, args...)
 }
 
 // run starts a program of the engine, which writes to the log.

@@ -50,18 +50,7 @@ func TestComposeFileStartsThreeHealthyReplicas(t *testing.T) {
 		look.ports[node] = freePort(t)
 		c.env = append(c.env, fmt.Sprintf("ROTA_PORT_%s=%d", strings.ToUpper(node), look.ports[node]))
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			out, _ := c.run("logs", "--tail", "80") // best effort
-			t.Log(out)
-		}
-		if _, err := c.run("down", "--volumes"); err != nil {
-			t.Errorf("clean up: %v", err)
-		}
-	})
-	if _, err := c.run("up", "--detach", "--build"); err != nil {
-		t.Fatal(err)
-	}
+	c.up("--build")
 	eventually(t, 2*time.Minute, "all replicas are healthy", func() error {
 		ids, err := c.run("ps", "--quiet")
 		if err != nil {
@@ -85,5 +74,22 @@ func TestComposeFileStartsThreeHealthyReplicas(t *testing.T) {
 		if v.Node != node || len(v.Replicas) != len(nodes) || v.Jobs != 3 {
 			t.Errorf("at the port of %s: got %s with %d replicas and %d jobs, want %d and 3", node, v.Node, len(v.Replicas), v.Jobs, len(nodes))
 		}
+	}
+}
+
+// up starts the project, and removes it at the end of the test. build says whether to build the image.
+func (c *compose) up(build string) {
+	c.t.Helper()
+	c.t.Cleanup(func() {
+		if c.t.Failed() {
+			out, _ := c.run("logs", "--tail", "80") // best effort
+			c.t.Log(out)
+		}
+		if _, err := c.run("down", "--volumes"); err != nil {
+			c.t.Errorf("clean up: %v", err)
+		}
+	})
+	if _, err := c.run("up", "--detach", build); err != nil {
+		c.t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // secured is a project of one of the Compose files with TLS.
@@ -42,18 +43,7 @@ func startSecured(t *testing.T, image, file string, env ...string) *secured {
 	if _, err := command(ctx, nil, "../../deploy/compose-prepare.sh", "../../bin/image/rota", s.dir); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			out, _ := s.run("logs", "--tail", "80") // best effort
-			t.Log(out)
-		}
-		if _, err := s.run("down", "--volumes"); err != nil {
-			t.Errorf("clean up: %v", err)
-		}
-	})
-	if _, err := s.run("up", "--detach", "--no-build"); err != nil {
-		t.Fatal(err)
-	}
+	s.up("--no-build")
 	return s
 }
 
@@ -186,9 +176,7 @@ func etcdImage(t *testing.T) string {
 	if _, err := command(ctx, []string{"CGO_ENABLED=0"}, build...); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte("FROM scratch\nCOPY etcd /usr/local/bin/etcd\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, filepath.Join(dir, "Dockerfile"), "FROM scratch\nCOPY etcd /usr/local/bin/etcd\n")
 	name := strings.Replace(newImageName(), "rota-test", "rota-test-etcd", 1)
 	t.Cleanup(func() { _, _ = tryDocker("image", "rm", "--force", name) })
 	if _, err := command(ctx, nil, "docker", "build", "--tag", name, dir); err != nil {

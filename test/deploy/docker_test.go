@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // commandTimeout bounds a docker command that does not build.
@@ -45,20 +47,11 @@ func tryDocker(args ...string) (string, error) {
 	return command(ctx, nil, append([]string{"docker"}, args...)...)
 }
 
-// missing skips a test that cannot run here, or fails it if ROTA_CI=1.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("ROTA_CI") == "1" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf("NOT TESTED: "+format, args...)
-}
-
 // image builds the image as a user does and returns its name. It is removed when the test ends.
 func image(t *testing.T) string {
 	t.Helper()
 	if _, err := tryDocker("version", "--format", "{{.Server.Version}}"); err != nil {
-		missing(t, "Docker does not answer: %v", err)
+		lacking.Report(t, "Docker does not answer: %v", err)
 	}
 	root, err := filepath.Abs("../..")
 	if err != nil {

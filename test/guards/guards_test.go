@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // root is the path to the top of the tree.
@@ -65,19 +67,12 @@ func without(t *testing.T, g Guard) string {
 		t.Fatalf("%s has the code of %s %d times, want once: update guards.go\n%s", g.File, g.Name, n, g.Code)
 	}
 	dir := t.TempDir()
-	cut := filepath.Join(dir, filepath.Base(path))
-	if err := os.WriteFile(cut, []byte(strings.Replace(string(src), g.Code, g.Cut, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	cut := files.Write(t, filepath.Join(dir, filepath.Base(path)), strings.Replace(string(src), g.Code, g.Cut, 1))
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: cut}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(name, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return files.Write(t, filepath.Join(dir, "overlay.json"), overlay)
 }
 
 // goTest runs tests of a package and returns their output.

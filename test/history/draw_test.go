@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // drawn draws a history, and checks that the result is XML. ROTA_TEST_PICTURES names a folder for the pictures.
@@ -29,9 +30,7 @@ func drawn(t *testing.T, name string, h History) string {
 		}
 	}
 	if dir := os.Getenv("ROTA_TEST_PICTURES"); dir != "" {
-		if err := os.WriteFile(dir+"/"+name+".svg", b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, dir+"/"+name+".svg", b.Bytes())
 	}
 	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // withRoles adds authentication, TLS of etcd and the examples of the documentation for references and networks.
@@ -14,10 +16,7 @@ func (s setup) withRoles(t *testing.T) setup {
 	made, entry, _ := strings.Cut(rota(t, "token", "create", "mallory", "--role", "author-command", "--offline"), "\n")
 	s.token = made
 	_, entry, _ = strings.Cut(entry, "auth.file:\n")
-	auth := filepath.Join(s.dir, "auth.yaml")
-	if err := os.WriteFile(auth, []byte("tokens:\n"+entry), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	auth := files.Write(t, filepath.Join(s.dir, "auth.yaml"), "tokens:\n"+entry)
 	pki := issue(t, "q1", "replica")
 	for _, path := range []string{auth, pki, pki + "/ca.crt", pki + "/q1.crt", pki + "/q1.key"} {
 		if err := os.Chown(path, int(s.user), int(s.user)); err != nil {

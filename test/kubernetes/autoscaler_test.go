@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -16,6 +15,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/files"
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // scaling is what the chart tells an autoscaler: desired pods = load / perPod, rounded up, within least and most.
@@ -36,13 +37,7 @@ func TestTheAutoscalersCount(t *testing.T) {
 	if keda.perPod != hpa.perPod || keda.least != hpa.least || keda.most != hpa.most {
 		t.Fatalf("the autoscalers differ: %+v and %+v", hpa, keda)
 	}
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		if os.Getenv("ROTA_CI") == "1" {
-			t.Fatal("promtool is missing: apt install prometheus")
-		}
-		t.Skip("NOT TESTED: promtool is missing: apt install prometheus")
-	}
+	promtool := lacking.Program(t, "promtool", "prometheus")
 	binary, err := cluster.Program(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -157,9 +152,7 @@ func evaluate(t *testing.T, promtool, query, samples string, want int) {
 	path := filepath.Join(t.TempDir(), "test.yaml")
 	text := fmt.Sprintf("tests:\n  - interval: 1m\n    input_series:\n%s    promql_expr_test:\n      - expr: %q\n        eval_time: 0m\n"+
 		"        exp_samples: [{labels: '{}', value: %d}]\n", samples, query, want)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, path, text)
 	if out, err := exec.Command(promtool, "test", "rules", path).CombinedOutput(); err != nil {
 		t.Errorf("%d runs: %v: %s\n%s", want, err, out, text)
 	}

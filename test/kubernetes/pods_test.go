@@ -13,6 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
@@ -35,10 +36,7 @@ func TestJobsAsPods(t *testing.T) {
 		buildJobImage(t)
 	}
 	n := startNode(t, jobImage)
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("s3cret-of-the-worker"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	secret := files.Write(t, filepath.Join(t.TempDir(), "secret"), "s3cret-of-the-worker")
 	absent := pod(secret, 1, 0)
 	absent.Kubernetes.Image = "localhost/absent:1"
 	absent.Kubernetes.Pull = job.PullMissing

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/history"
 )
 
@@ -26,10 +27,7 @@ func TestTheStoryOfARelease(t *testing.T) {
 	n.script("load", "rota:next")
 	sink := cluster.NewSinkAt(t, bridge)
 	jobs := rate(t)
-	values := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(values, []byte(storyValues(sink.URL(), jobs)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	values := files.Write(t, filepath.Join(t.TempDir(), "values.yaml"), storyValues(sink.URL(), jobs))
 	release := func(args ...string) {
 		t.Helper()
 		cmd := exec.Command(helmBinary(t), args...)

@@ -81,12 +81,7 @@ func (p *Proxy) Release() (held int) {
 
 // Break closes all connections and discards their delayed data; new ones carry data. It returns the number of discarded pieces.
 func (p *Proxy) Break() (held int) {
-	p.mu.Lock()
-	for c := range p.conns {
-		c.near.Close()
-		c.far.Close()
-	}
-	p.mu.Unlock()
+	p.closeAll()
 	return p.Release() // these pieces are discarded
 }
 
@@ -198,11 +193,16 @@ func (p *Proxy) close() {
 	p.mu.Unlock()
 	p.ln.Close()
 	p.Release()
+	p.closeAll()
+	p.wg.Wait()
+}
+
+// closeAll closes the connections on both sides.
+func (p *Proxy) closeAll() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	for c := range p.conns {
 		c.near.Close()
 		c.far.Close()
 	}
-	p.mu.Unlock()
-	p.wg.Wait()
 }

@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // browser is one tab of a real browser, whose complaints it collects.
@@ -25,20 +25,10 @@ type browser struct {
 	reported map[string]string // what the inspection has found, with the first page that has it
 }
 
-var once sync.Once
-
 // newBrowser starts a browser. The test skips if there is none, except in CI.
 func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		const missing = "chromium is missing: apt-get install chromium"
-		if os.Getenv("ROTA_CI") == "1" {
-			t.Fatal(missing)
-		}
-		once.Do(func() { fmt.Fprintln(os.Stderr, "test/page: SKIPPED, since "+missing) })
-		t.Skip(missing)
-	}
+	path := lacking.Program(t, "chromium", "chromium")
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.Flag("enable-blink-features", "ComputedAccessibilityInfo")) // the names of controls, for inspect
 	options = append(options, more...)

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // selectedRuns cancels and repeats runs that are selected in the list.
@@ -120,9 +120,7 @@ func resumes(t *testing.T, b *browser, c *cluster.Cluster, base string, runIs fu
 	}
 	failed := "ends/" + strings.TrimPrefix(v.Ref, "starts/")
 	runIs("/runs/"+failed, job.Failed)
-	if err := os.WriteFile(repaired, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, repaired, "")
 	b.open(base + "/jobs/starts/workflow")
 	b.await(10*time.Second, "the grid offers to resume", "document.querySelector('a.resume')")
 	b.eval("document.querySelector('a.resume').click(); 0")

@@ -1,8 +1,6 @@
 package page
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/provider"
 )
 
@@ -22,18 +21,9 @@ func TestSignInByOpenID(t *testing.T) {
 	p, dir := provider.Start(t, false), t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return files.Write(t, filepath.Join(dir, name), text)
 	}
-	text, err := exec.CommandContext(t.Context(), binary, "token", "create", "harness", "--role", "admin", "--offline").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, entry, _ := strings.Cut(string(text), "\n")
-	_, entry, _ = strings.Cut(entry, "auth.file:\n")
+	token, entry := cluster.NewToken(t, binary, "harness", "admin")
 	roles := write("auth.yaml", "bindings: [{group: sre, role: operator}]\ntokens:\n"+entry)
 	secret := write("secret", provider.Secret)
 	c := cluster.Start(t, cluster.Config{

@@ -3,7 +3,6 @@ package page
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // feeds lets a test write the output that the page follows.
@@ -100,18 +100,14 @@ func nextAttempt(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	b.await(20*time.Second, "the output of the first attempt", "document.querySelector('#output').textContent.includes('attempt 1')")
 	b.eval(silent)
 	for attempt := 2; attempt <= 3; attempt++ {
-		if err := os.WriteFile(fmt.Sprint(ended, attempt-1), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, fmt.Sprint(ended, attempt-1), "")
 		b.await(20*time.Second, fmt.Sprintf("the page shows attempt %d", attempt), fmt.Sprintf(`window.silent &&
 			document.querySelector('[data-live=outputof]').textContent.endsWith('attempt %[1]d') &&
 			document.querySelector('[data-live=plain] a').getAttribute('href').endsWith('attempt=%[1]d')`, attempt))
 	}
 	b.await(20*time.Second, "the output of the third attempt, and the end of the stream of the second",
 		"document.querySelector('#output').textContent === 'this is attempt 3\\n' && silent.aborted")
-	if err := os.WriteFile(ended+"3", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, ended+"3", "")
 	b.await(20*time.Second, "a screen reader says how the run has ended",
 		"document.querySelector('[role=status]#said').textContent === 'succeeded'")
 	b.printed()

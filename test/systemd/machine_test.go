@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 const (
@@ -19,23 +21,14 @@ const (
 	packages = "systemd,systemd-sysv,dbus"
 )
 
-// missing skips a test that cannot run here, or fails it if ROTA_CI=1.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("ROTA_CI") == "1" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf("NOT TESTED: "+format, args...)
-}
-
 // debian returns a directory with a Debian that no test changes.
 func debian(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		missing(t, "only root can boot a machine")
+		lacking.Report(t, "only root can boot a machine")
 	}
 	if _, err := exec.LookPath("debootstrap"); err != nil {
-		missing(t, "debootstrap is missing: apt install debootstrap")
+		lacking.Report(t, "debootstrap is missing: apt install debootstrap")
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -55,7 +48,7 @@ func debian(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(half) })
 	if out, err := run(t, 10*time.Minute, "debootstrap", "--variant=minbase", "--include="+packages, suite, half, archive); err != nil {
-		missing(t, "Debian was not installed: %v\n%s", err, out)
+		lacking.Report(t, "Debian was not installed: %v\n%s", err, out)
 	}
 	if err := os.Chmod(half, 0o755); err != nil {
 		t.Fatal(err)
@@ -99,7 +92,7 @@ func boot(t *testing.T) *machine {
 	mount := func(source, target, kind, options string) {
 		t.Helper()
 		if err := syscall.Mount(source, target, kind, 0, options); err != nil {
-			missing(t, "mount %s: %v", kind, err)
+			lacking.Report(t, "mount %s: %v", kind, err)
 		}
 		t.Cleanup(func() { _ = syscall.Unmount(target, syscall.MNT_DETACH) })
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
@@ -185,16 +186,9 @@ func TestBadDaysOfAStore(t *testing.T) {
 // grant writes the token of an administrator, and the file that makes it valid.
 func grant(t *testing.T, roles, token string) {
 	t.Helper()
-	text, err := exec.Command(binary, "token", "create", "harness", "--role", "admin", "--offline").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, entry, _ := strings.Cut(string(text), "\n")
-	_, entry, _ = strings.Cut(entry, "auth.file:\n")
+	secret, entry := cluster.NewToken(t, binary, "harness", "admin")
 	for path, text := range map[string]string{roles: "tokens:\n" + entry, token: secret} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, path, text)
 	}
 }
 

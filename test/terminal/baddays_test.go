@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // kind says what a command needs.
@@ -140,9 +142,7 @@ func commands(t *testing.T) (list []string) {
 func (d badDay) endure(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "jobs.yaml"), []byte("jobs:\n  sums: {every: 1h, command: [date]}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, filepath.Join(dir, "jobs.yaml"), "jobs:\n  sums: {every: 1h, command: [date]}\n")
 	room := make(chan struct{}, 12)
 	var all sync.WaitGroup
 	for command, o := range orders {

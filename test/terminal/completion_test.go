@@ -10,6 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // bashCompletion has the functions that cobra's script for bash calls.
@@ -29,10 +30,10 @@ func TestCompletion(t *testing.T) {
 		"fish": "function fish_prompt; echo -n '% '; end; rota completion fish | source",
 	}
 	for shell := range shells {
-		need(t, shell)
+		lacking.Program(t, shell, shell)
 	}
 	if _, err := os.Stat(bashCompletion); err != nil {
-		need(t, "bash-completion")
+		lacking.Report(t, "bash-completion is missing: apt-get install bash-completion")
 	}
 	specs := jobs()
 	soon := time.Now().Add(10 * time.Second).Truncate(time.Second)

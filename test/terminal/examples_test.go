@@ -16,6 +16,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/files"
+	"github.com/rota-scheduler/rota/test/lacking"
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
@@ -84,7 +86,7 @@ func examples(t *testing.T) (list []example) {
 // TestExamplesOfHelp executes the example of every help text as it stands, against `rota dev`. Names of machines and files that
 // only the example's reader has are replaced by those of this test, and so are other programs.
 func TestExamplesOfHelp(t *testing.T) {
-	need(t, "bash")
+	lacking.Program(t, "bash", "bash")
 	list := examples(t)
 	home := t.TempDir()
 	shell := newExampleShell(t, home)
@@ -234,8 +236,6 @@ func (s *exampleShell) settings(t *testing.T, name string) string {
 	} else {
 		text += fmt.Sprintf("etcd: {embedded: {client: \"http://127.0.0.1:%d\", peer: \"http://127.0.0.1:%d\"}}\n", free[1], free[2])
 	}
-	if err := os.WriteFile(filepath.Join(s.dir, name+".yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, filepath.Join(s.dir, name+".yaml"), text)
 	return name + ".yaml"
 }

@@ -1,9 +1,7 @@
 package terminal
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -23,22 +21,6 @@ func TestMain(m *testing.M) {
 		}
 		return err
 	}))
-}
-
-// need skips the test if a program is missing, except in CI.
-func need(t *testing.T, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	if err == nil {
-		return path
-	}
-	missing := program + " is missing: apt-get install " + program
-	if os.Getenv("ROTA_CI") == "1" {
-		t.Fatal(missing)
-	}
-	fmt.Fprintln(os.Stderr, "test/terminal: SKIPPED, since "+missing)
-	t.Skip(missing)
-	return ""
 }
 
 // jobs are the jobs of the clusters. One runs each second, one fails whenever it runs, and one takes long.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // screen is a terminal of tmux in which one command runs.
@@ -22,7 +23,7 @@ type screen struct {
 // newScreen starts a command in a terminal. The terminal outlives the command, so that its last words can be read.
 func newScreen(t *testing.T, width, height int, env []string, argv ...string) *screen {
 	t.Helper()
-	need(t, "tmux")
+	lacking.Program(t, "tmux", "tmux")
 	env = append(env, "TERM=xterm-256color", "LC_ALL=C.UTF-8", "HOME="+t.TempDir(), "HISTFILE=/dev/null")
 	s := &screen{t, filepath.Join(t.TempDir(), "tmux"), env}
 	args := []string{"-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height)}

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/store/embedded"
+	"github.com/rota-scheduler/rota/test/buffer"
 	"github.com/rota-scheduler/rota/test/leaks"
 	"github.com/rota-scheduler/rota/test/poll"
 	"github.com/rota-scheduler/rota/test/ports"
@@ -25,29 +25,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }
 
-// logBuffer collects the log of a node. It is safe for several goroutines.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer // guarded by mu
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // running is a node that runs in the process of the test.
 type running struct {
 	*client.Client
 	node   *Node
-	log    *logBuffer
+	log    *buffer.Buffer
 	reload chan os.Signal
 	cancel context.CancelFunc // stops the node without waiting for its end
 	end    func() error       // stops the node, and returns the error of Run
@@ -102,7 +84,7 @@ func outside(t testing.TB, name, endpoint string) config.Settings {
 // launch starts a node, and returns before the node answers.
 func launch(t testing.TB, cfg Config) *running {
 	t.Helper()
-	r := &running{log: &logBuffer{}, reload: make(chan os.Signal, 1), up: make(chan *Node, 1)}
+	r := &running{log: &buffer.Buffer{}, reload: make(chan os.Signal, 1), up: make(chan *Node, 1)}
 	cfg.Reload = r.reload
 	cfg.Ready = func(n *Node) { r.up <- n }
 	ctx, cancel := context.WithCancel(context.Background())
@@ -198,7 +180,7 @@ func etcdOf(t testing.TB, cfg embedded.Config) (endpoint string, end func()) {
 	return s.Endpoint(), end
 }
 
-func logger(b *logBuffer) hclog.Logger {
+func logger(b *buffer.Buffer) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: b})
 }
 

@@ -29,7 +29,7 @@ const (
 
 // Config configures the execution of programs. The zero value gives them no variable of the worker.
 type Config struct {
-	Environ []string      // the worker's environment, as of os.Environ. Programs inherit the variables of Inherited.
+	Environ []string      // the worker's environment, as of os.Environ. Programs inherit a few of them: see passedOn.
 	Groups  *cgroups.Tree // where resources are limited. The caller closes it. nil: resources cannot be limited.
 	Refs    *refs.Policy  // which references jobs may use; nil: all
 	User    *User         // the user of programs; nil: the user of this process
@@ -93,7 +93,6 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		o = e.run(ctx, &req, p.program, out)
 		o = e.withOutputs(o, p.output)
 	}
-	out.Flush()
 	o = out.Outcome(o)
 	o.At = e.now()
 	return o

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/buffer"
 )
 
 var at = time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
@@ -29,19 +29,6 @@ func newExecutor() *command.Executor {
 	return command.New(command.Config{Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/rota", "LC_ALL=C", "SECRET_OF_THE_WORKER=x"}},
 		func() time.Time { return at })
 }
-
-// lockedBuffer is output that the test may read while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-func (l *lockedBuffer) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
 
 func request(t testing.TB, spec job.Spec, out io.Writer) executor.Request {
 	return executor.Request{
@@ -111,7 +98,7 @@ func TestOutcomes(t *testing.T) {
 		{"missing reference", job.Spec{Shell: "true", Env: map[string]string{"A": "${env:ROTA_TEST_MISSING}"}}, "", job.Outcome{State: job.Failed, Reason: "reference ${env:ROTA_TEST_MISSING}: variable is not set here", Retry: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var out lockedBuffer
+			var out buffer.Buffer
 			got := newExecutor().Execute(t.Context(), request(t, tt.spec, &out))
 			tt.want.At = at
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -126,7 +113,7 @@ func TestOutcomes(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	t.Setenv("ROTA_TEST_SHORT", "ab")
-	var out lockedBuffer
+	var out buffer.Buffer
 	req := request(t, argv("env"), &out)
 	req.Spec.Env = map[string]string{
 		"HOME": "/job", "COLOUR": "green", "ROTA_FENCING_TOKEN": "1", "ROTA_MARK": "x", "ROTA_SERVER": "http://q1",
@@ -151,7 +138,7 @@ func TestEnvironment(t *testing.T) {
 
 func TestSecretsAreNotShown(t *testing.T) {
 	t.Setenv("ROTA_TEST_TOKEN", "s3cret/value")
-	var out lockedBuffer
+	var out buffer.Buffer
 	req := request(t, shell(`printf '%s' s3cret/; sleep 0.05; printf '%s' value; echo " $TOKEN \${env:HOME}"; echo "${#TOKEN}"`), &out)
 	req.Spec.Env = map[string]string{"TOKEN": "${env:ROTA_TEST_TOKEN}"}
 	newExecutor().Execute(t.Context(), req)
@@ -166,7 +153,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 
 func TestShellTextIsNotResolved(t *testing.T) {
 	t.Setenv("ROTA_TEST_TOKEN", "s3cret; touch /tmp/x")
-	var out lockedBuffer
+	var out buffer.Buffer
 	newExecutor().Execute(t.Context(), request(t, shell(`echo '${env:ROTA_TEST_TOKEN}'`), &out))
 	if want := "${env:ROTA_TEST_TOKEN}\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
@@ -212,7 +199,7 @@ func TestThousandCommandsLeaveNothing(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 1000 {
 		wg.Go(func() {
-			var out lockedBuffer
+			var out buffer.Buffer
 			if o := e.Execute(t.Context(), request(t, argv("echo", fmt.Sprint(i)), &out)); o.State != job.Succeeded {
 				t.Errorf("outcome %+v", o)
 			}
@@ -233,7 +220,7 @@ func TestAReferenceThatIsNotAllowedFailsForGood(t *testing.T) {
 	e := command.New(command.Config{Refs: &refs.Policy{Setting: "worker.refs", Env: []string{"ROTA_SECRET_*"}}}, func() time.Time { return at })
 	spec := shell(`echo "$VALUE"`)
 	spec.Env = map[string]string{"VALUE": "${env:DB_PASSWORD}"}
-	var out lockedBuffer
+	var out buffer.Buffer
 	o := e.Execute(t.Context(), request(t, spec, &out))
 	if o.State != job.Failed || o.Retry || !strings.Contains(o.Reason, "not in worker.refs.env") || strings.Contains(out.String(), "hunter2") {
 		t.Errorf("got %+v with the output %q", o, out.String())

@@ -3,7 +3,7 @@
 // # Guarantees
 //
 //   - The program runs in its own process group, with /dev/null as its stdin. Of the worker's environment it gets a
-//     short list: see Inherited.
+//     short list: see passedOn.
 //   - When its context ends, the whole group and all processes with its mark (see package procs) get SIGTERM, and
 //     SIGKILL after the job's kill_grace. If the program has already exited, the exit decides the outcome.
 //   - When Execute returns, the program has been reaped, and all its other processes have been killed: the rest of

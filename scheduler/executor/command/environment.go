@@ -11,12 +11,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 )
 
-// Inherited returns the names of the variables that a program inherits from its worker. A name that ends in * matches
-// every variable with that prefix.
-func Inherited() []string {
-	return []string{
-		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_*", "SSL_CERT_FILE", "SSL_CERT_DIR",
-	}
+// passedOn has the names of the variables that a program inherits from its worker. A name that ends in * matches every variable
+// with that prefix.
+var passedOn = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_*", "SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
 // defaultPath is the PATH of programs if their worker has none.
@@ -61,7 +59,7 @@ func environment(worker []string, req *executor.Request, notify, output string, 
 }
 
 func inherited(name string) bool {
-	for _, allowed := range Inherited() {
+	for _, allowed := range passedOn {
 		if stem, ok := strings.CutSuffix(allowed, "*"); name == allowed || ok && strings.HasPrefix(name, stem) {
 			return true
 		}

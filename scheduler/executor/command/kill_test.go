@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/buffer"
 )
 
 func TestTimeoutKillsTheWholeTree(t *testing.T) {
@@ -54,7 +55,7 @@ func TestNothingOutlivesTheLease(t *testing.T) {
 		"timed out":             executor.ErrTimeout, // the lease is lost during the grace
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out lockedBuffer
+			var out buffer.Buffer
 			hurry := make(chan struct{})
 			req := request(t, job.Spec{Shell: "trap 'echo asked' TERM; echo began; while :; do sleep 0.01; done", KillGrace: job.Duration(10 * time.Second)}, &out)
 			req.Hurry = hurry
@@ -82,7 +83,7 @@ func TestGraceIsForTheWholeGroup(t *testing.T) {
 		"what it starts to do so too": `sh -c 'trap "timeout 10 sleep 0.2 && echo in order; exit 0" TERM; echo began; while :; do sleep 0.01; done' & wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out lockedBuffer
+			var out buffer.Buffer
 			req := request(t, job.Spec{Shell: text, KillGrace: job.Duration(10 * time.Second)}, &out)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			done := make(chan job.Outcome, 1)
@@ -118,7 +119,7 @@ func TestLeftoversAreKilledWhenTheCommandEnds(t *testing.T) {
 		"in the background after failure": "sleep 1000 & echo done; exit 3",
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out lockedBuffer
+			var out buffer.Buffer
 			req := request(t, shell(text), &out)
 			start := time.Now()
 			o := newExecutor().Execute(t.Context(), req)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/buffer"
 )
 
 // TestOutputNamesTheProcessesLeftBehind starts programs that leave processes behind, and one that leaves none.
@@ -25,7 +26,7 @@ func TestOutputNamesTheProcessesLeftBehind(t *testing.T) {
 		"many":               {"mkfifo p; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do : < p & done", " and 2 more]\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out lockedBuffer
+			var out buffer.Buffer
 			o := newExecutor().Execute(t.Context(), request(t, job.Spec{Shell: c.shell, Dir: t.TempDir()}, &out))
 			if o.State != job.Succeeded {
 				t.Errorf("got %+v", o)

@@ -17,6 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/buffer"
 	"github.com/rota-scheduler/rota/test/poll"
 )
 
@@ -111,12 +112,12 @@ var eventually = poll.Until
 // outcome and the output.
 func endAfter(t *testing.T, spec job.Spec, n int, cause error) (job.Outcome, string) {
 	t.Helper()
-	var out lockedBuffer
+	var out buffer.Buffer
 	return endWith(t, newExecutor(), request(t, spec, &out), &out, n, cause), out.String()
 }
 
 // endWith does the same with an executor and a request. out is the output of the request.
-func endWith(t *testing.T, e *command.Executor, req executor.Request, out *lockedBuffer, n int, cause error) job.Outcome {
+func endWith(t *testing.T, e *command.Executor, req executor.Request, out *buffer.Buffer, n int, cause error) job.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan job.Outcome, 1)

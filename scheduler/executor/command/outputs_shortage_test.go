@@ -10,32 +10,22 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/fewfiles"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
-// TestOutputsOfACrowdedWorker reads outputs while the process cannot open files for a moment. It is not parallel, because other tests
-// open files.
+// TestOutputsOfACrowdedWorker reads outputs while the process cannot open files for a moment.
 func TestOutputsOfACrowdedWorker(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "1")
-	if err := os.WriteFile(path, []byte("rows=12\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Max: before.Max}); err != nil {
-		t.Fatal(err)
-	}
+	path := files.Write(t, filepath.Join(t.TempDir(), "1"), "rows=12\n")
+	restore := fewfiles.Begin(t)
 	if f, err := os.Open(path); err == nil {
 		f.Close()
 		t.Error("files can be opened, so nothing is tested")
 	}
-	restored := make(chan error, 1)
-	time.AfterFunc(200*time.Millisecond, func() { restored <- syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before) })
+	restored := make(chan struct{})
+	time.AfterFunc(200*time.Millisecond, func() { restore(); close(restored) })
 	list, err := (&outputs{}).read(path)
-	if err := <-restored; err != nil {
-		t.Fatal(err)
-	}
+	<-restored
 	if err != nil || list["rows"] != "12" {
 		t.Errorf("got %v, %v", list, err)
 	}
@@ -50,10 +40,7 @@ func TestMissingOutputsOfAShortMachine(t *testing.T) {
 
 // TestAWorkerThatCannotMakeTheDirectoryOfOutputs is broken, not the job.
 func TestAWorkerThatCannotMakeTheDirectoryOfOutputs(t *testing.T) {
-	place := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(place, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	place := files.Write(t, filepath.Join(t.TempDir(), "file"), "")
 	e := New(Config{Outputs: filepath.Join(place, "outputs")}, time.Now)
 	req := executor.Request{Spec: job.Spec{Shell: "true"}, Output: os.Stderr}
 	if o := e.Execute(t.Context(), req); !o.NotBegun || !o.KindAway || e.Check(t.Context()) == nil {
@@ -98,10 +85,7 @@ func TestOutputsOfAFullDisk(t *testing.T) {
 
 // TestOutputsAreMadeAgain lets the directory of outputs fail once.
 func TestOutputsAreMadeAgain(t *testing.T) {
-	parent := filepath.Join(t.TempDir(), "data")
-	if err := os.WriteFile(parent, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	parent := files.Write(t, filepath.Join(t.TempDir(), "data"), "")
 	o := outputs{dir: filepath.Join(parent, "outputs")}
 	if path, err := o.path(); err == nil {
 		t.Fatalf("got %s, want an error", path)

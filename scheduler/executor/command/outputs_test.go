@@ -10,6 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/buffer"
 )
 
 // TestOutputs runs programs that write outputs.
@@ -38,7 +39,7 @@ func TestOutputs(t *testing.T) {
 		{"inputs", `test "$ROTA_INPUT_NIGHTLY_BACKUP_ROWS" = 12 && echo ok`, job.Succeeded, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			req := request(t, shell(c.script), new(lockedBuffer))
+			req := request(t, shell(c.script), new(buffer.Buffer))
 			req.Spec.Env = map[string]string{"TOKEN": "${env:ROTA_SECRET_TOKEN}"}
 			req.Inputs = map[string]map[string]string{"nightly-backup": {"rows": "12"}}
 			o := e.Execute(t.Context(), req)

@@ -20,6 +20,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/buffer"
 )
 
 // TestAnExitStatusThatWasTakenIsNoPanic reaps all children. A Go program that contains the worker and is process 1 of a
@@ -52,7 +53,7 @@ func TestAnExitStatusThatWasTakenIsNoPanic(t *testing.T) {
 
 func TestOutputHeldByAStrangerDoesNotHang(t *testing.T) {
 	// A process without the mark and outside the group is not found. It keeps the output open.
-	var out lockedBuffer
+	var out buffer.Buffer
 	file := filepath.Join(t.TempDir(), "pid")
 	req := request(t, shell("setsid env -i sh -c 'echo $$ >"+file+"; exec sleep 1000' & while [ ! -s "+file+" ]; do sleep 0.01; done; echo done"), &out)
 	o := newExecutor().Execute(t.Context(), req)

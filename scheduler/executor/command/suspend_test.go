@@ -14,6 +14,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // executeUntilHungUp acts as a worker that loses its lease when its stdin ends. It prints the outcome of its command.
@@ -50,9 +51,7 @@ func TestACommandThatExitedWhileItsWorkerWasSuspendedHasItsOwnOutcome(t *testing
 			t.Fatalf("worker says %q, %v", line, err)
 		}
 		worker.Process.Signal(syscall.SIGSTOP)
-		if err := os.WriteFile(gate, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, gate, "")
 		eventually(t, "the command has exited", func() bool { return len(marked(t, mark)) == 0 })
 		lease.Close()
 		worker.Process.Signal(syscall.SIGCONT)

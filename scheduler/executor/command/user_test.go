@@ -15,6 +15,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/buffer"
+	"github.com/rota-scheduler/rota/test/files"
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 // as returns an executor whose programs run as a user, and the directory of its outputs. Without root it skips the test.
@@ -25,10 +28,7 @@ func as(t *testing.T, user string) (e *command.Executor, outputs string) {
 		err = u.Check()
 	}
 	if err != nil {
-		if os.Getenv("ROTA_CI") == "1" && os.Getuid() == 0 {
-			t.Fatal(err)
-		}
-		t.Skipf("NOT TESTED: %v", err)
+		lacking.ReportForRoot(t, "%v", err)
 	}
 	tree, err := cgroups.Open()
 	if err != nil {
@@ -45,10 +45,7 @@ func as(t *testing.T, user string) (e *command.Executor, outputs string) {
 
 func TestProgramsOfAnotherUser(t *testing.T) {
 	e, outputs := as(t, "nobody")
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("hunter2-of-root"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	secret := files.Write(t, filepath.Join(t.TempDir(), "secret"), "hunter2-of-root")
 	locked := t.TempDir()
 	if err := os.Chmod(locked, 0o700); err != nil {
 		t.Fatal(err)
@@ -70,7 +67,7 @@ func TestProgramsOfAnotherUser(t *testing.T) {
 		{"a directory of root", job.Spec{Shell: "true", Dir: locked}, job.Failed, "user nobody must be able to read and execute it", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var out lockedBuffer
+			var out buffer.Buffer
 			o := e.Execute(t.Context(), request(t, tt.spec, &out))
 			if o.State != tt.state || !strings.Contains(o.Reason, tt.reason) || !strings.Contains(out.String(), tt.out) {
 				t.Errorf("got %s %q and %q, want %s %q and %q", o.State, o.Reason, out.String(), tt.state, tt.reason, tt.out)
@@ -128,7 +125,7 @@ func TestAllProcessesOfAnotherUserAreKilled(t *testing.T) {
 	e, outputs := as(t, "nobody")
 	for name, res := range map[string]*job.Resources{"without cgroup": nil, "in a cgroup": {PIDs: 50}} {
 		t.Run(name, func(t *testing.T) {
-			var out lockedBuffer
+			var out buffer.Buffer
 			spec := job.Spec{
 				Shell:     "trap '' TERM; sleep 1000 & setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &); echo began; wait; sleep 1000",
 				KillGrace: job.Duration(100 * time.Millisecond), Resources: res,
@@ -168,7 +165,7 @@ func TestLookupUser(t *testing.T) {
 // TestAGroupReplacesThatOfTheUser proves that programs lose the group that is replaced, with the files that it may read.
 func TestAGroupReplacesThatOfTheUser(t *testing.T) {
 	e, outputs := as(t, "nobody:1")
-	var out lockedBuffer
+	var out buffer.Buffer
 	if e.Execute(t.Context(), request(t, shell("id -G"), &out)); out.String() != "1\n" {
 		t.Errorf("got the groups %q, want 1 alone", out.String())
 	}

@@ -95,7 +95,6 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	} else {
 		o = e.execute(ctx, &req, body, out)
 	}
-	out.Flush()
 	o = out.Outcome(o)
 	o.At = e.now()
 	return o

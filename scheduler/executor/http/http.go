@@ -108,7 +108,6 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	} else {
 		o, final = e.exchange(r, &req, out)
 	}
-	out.Flush()
 	if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok && !final {
 		interrupted.Exit = o.Exit
 		o = interrupted

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/http"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,16 +13,14 @@ import (
 	httpx "github.com/rota-scheduler/rota/scheduler/executor/http"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // The operator may not trust the author of a job with this machine. Then the job must neither reach the machine nor read its
 // secrets, and the run is not tried again.
 func TestAGuardedExecutorRefuses(t *testing.T) {
 	url, got := target(t, func(http.ResponseWriter, *http.Request) {})
-	key := filepath.Join(t.TempDir(), "q1.key")
-	if err := os.WriteFile(key, []byte("bytes of the key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	key := files.Write(t, filepath.Join(t.TempDir(), "q1.key"), "bytes of the key")
 	t.Setenv("DB_PASSWORD", "hunter2")
 	execute := func(cfg httpx.Config, spec job.HTTP) (job.Outcome, string) {
 		e := httpx.New(cfg, func() time.Time { return at })

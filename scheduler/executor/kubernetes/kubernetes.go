@@ -72,8 +72,8 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	if !ok && before == nil {
 		o.Reason += executor.FilesHang
 	}
-	out.Flush()
-	o.At, o.Reason = e.now(), out.String(o.Reason)
+	o = out.Outcome(o)
+	o.At = e.now()
 	return o
 }
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor/kubernetes"
 	"github.com/rota-scheduler/rota/scheduler/kubeapi"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // server is an API server with one namespace. A Job has a pod at once, whose state a test sets.
@@ -186,9 +186,7 @@ func newServer(t *testing.T, state map[string]any) (*server, *kubernetes.Executo
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	config := fmt.Sprintf("current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u, namespace: jobs-ns}}]\n"+
 		"clusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {token: t}}]\n", http.URL)
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, path, config)
 	api, err := kubeapi.FromFile(path)
 	if err != nil {
 		t.Fatal(err)

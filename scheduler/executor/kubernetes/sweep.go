@@ -35,7 +35,7 @@ type Workers func(ctx context.Context) (int, error)
 // for about as many periods as there are workers. So the load on the API server and on etcd does not grow with the number of
 // workers.
 func (e *Executor) Sweep(ctx context.Context, records Records, workers Workers, log hclog.Logger) error {
-	reachable, count := true, e.count(ctx, workers, 1)
+	reachable, count := true, countOf(ctx, workers, 1)
 	sleep(ctx, firstTurn(count, rand.Float64()))
 	for ctx.Err() == nil {
 		var err error
@@ -46,14 +46,14 @@ func (e *Executor) Sweep(ctx context.Context, records Records, workers Workers, 
 			log.Warn("Jobs of ended runs are not deleted", "err", err)
 		}
 		reachable = err == nil
-		count = e.count(ctx, workers, count)
+		count = countOf(ctx, workers, count)
 		sleep(ctx, nextTurn(count, rand.Float64()))
 	}
 	return nil
 }
 
-// count returns the number of workers, or the last one if the store does not answer.
-func (e *Executor) count(ctx context.Context, workers Workers, last int) int {
+// countOf returns the number of workers, or the last one if the store does not answer.
+func countOf(ctx context.Context, workers Workers, last int) int {
 	n, err := workers(ctx)
 	if err != nil {
 		return last

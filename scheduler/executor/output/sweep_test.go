@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 func TestSweepRemovesOldAndExcessFiles(t *testing.T) {
 	dir, start := t.TempDir(), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	for i := 1; i <= 5; i++ { // attempt i was written on day i
-		w := output.New(dir, run, i, 100, 0)
+		w := output.New(dir, run, i, 100, output.DefaultCap)
 		fmt.Fprint(w, strings.Repeat("x", 100))
 		w.Close()
 		f, err := output.Open(dir, run, i)
@@ -27,10 +28,7 @@ func TestSweepRemovesOldAndExcessFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	other := filepath.Join(dir, "backup", "notes.txt")
-	if err := os.WriteFile(other, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	other := files.Write(t, filepath.Join(dir, "backup", "notes.txt"), "")
 	kept := func() (s []int) {
 		for i := 1; i <= 6; i++ {
 			if f, err := output.Open(dir, run, i); err == nil {
@@ -53,7 +51,7 @@ func TestSweepRemovesOldAndExcessFiles(t *testing.T) {
 	sweep(output.Bounds{Bytes: 2*output.Block + 250}, 1, 4, 5)
 	sweep(output.Bounds{Bytes: 4 * output.Block, Files: 4}.Half(), 0, 4, 5)
 
-	w := output.New(dir, run, 5, 100, 0) // attempt 5 is being written again
+	w := output.New(dir, run, 5, 100, output.DefaultCap) // attempt 5 is being written again
 	fmt.Fprint(w, strings.Repeat("x", 100))
 	f, _ := output.Open(dir, run, 5)
 	f.Close()
@@ -74,7 +72,7 @@ func TestSweepRemovesOldAndExcessFiles(t *testing.T) {
 func TestSweepCountsTheSizeOfALongFile(t *testing.T) {
 	dir := t.TempDir()
 	for i, size := range []int{3 * output.Block, 1} { // the long file is older
-		w := output.New(dir, run, i+1, 100, 0)
+		w := output.New(dir, run, i+1, 100, output.DefaultCap)
 		fmt.Fprint(w, strings.Repeat("x", size))
 		w.Close()
 		f, err := output.Open(dir, run, i+1)

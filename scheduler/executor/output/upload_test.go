@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/poll"
 )
 
@@ -46,7 +47,7 @@ func uploads(t *testing.T, from string, to Store) (u *Uploader, report func() (i
 
 func put(t *testing.T, dir, run string, text string) {
 	t.Helper()
-	w := New(dir, run, 1, 100, 0)
+	w := New(dir, run, 1, 100, DefaultCap)
 	_, _ = w.Write([]byte(text))
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -137,9 +138,7 @@ func TestAnUploadIsResumed(t *testing.T) {
 	if len(parts) != 1 || stored(t, NewDirectory(to), "a/x") != "" {
 		t.Fatalf("got %q, want one part, and no file", parts)
 	}
-	if err := os.WriteFile(parts[0], []byte("X"+text[1:1000]), 0o600); err != nil { // the X shows that the beginning is kept
-		t.Fatal(err)
-	}
+	files.Write(t, parts[0], "X"+text[1:1000]) // the X shows that the beginning is kept
 	if err := u.upload(t.Context(), rel); err != nil {
 		t.Fatal(err)
 	}

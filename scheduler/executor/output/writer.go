@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// DefaultCap is how many bytes of an attempt's output a file keeps by default.
+// DefaultCap is how many bytes of an attempt's output a file usually keeps.
 const DefaultCap = 16 << 20
 
 // diskTimeout is how long the disk may take for each operation.
@@ -48,13 +48,10 @@ type Writer struct {
 	tail   tail
 }
 
-// New returns the writer of an attempt's output. It keeps the first capBytes in a file under dir (DefaultCap if capBytes
-// is not positive), and the last tailBytes in memory. The first byte creates the file, so an attempt that prints nothing
-// has none. The file replaces that of an earlier execution under the same number.
+// New returns the writer of an attempt's output. It keeps the first capBytes in a file under dir, and the last tailBytes in
+// memory. The first byte creates the file, so an attempt that prints nothing has none. The file replaces that of an earlier
+// execution under the same number.
 func New(dir, run string, attempt, tailBytes int, capBytes int64) *Writer {
-	if capBytes <= 0 {
-		capBytes = DefaultCap
-	}
 	return &Writer{dir: dir, run: run, attempt: attempt, room: capBytes, tail: tail{size: tailBytes}}
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestAProcessWhoseEnvironmentCannotBeRead has a pipe in the place of the environment of a process. The kernel holds up the readers
@@ -32,9 +34,7 @@ func TestAProcessWhoseEnvironmentCannotBeRead(t *testing.T) {
 		fields[19] = strconv.Itoa(began)
 		fields[statEnvEnd] = fields[statEnvStart] // as the pipe, it has no environment
 		stat := fmt.Sprintf("%d (a) b) %s\n", pid, strings.Join(fields, " "))
-		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(pid), "stat"), []byte(stat), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, filepath.Join(dir, strconv.Itoa(pid), "stat"), stat)
 	}
 	hang := func(pid int) (release func()) {
 		pipe := filepath.Join(dir, strconv.Itoa(pid), "environ")

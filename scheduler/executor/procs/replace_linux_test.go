@@ -1,20 +1,18 @@
 package procs
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestAProcessThatReplacesItsProgramHasItsMark reads the mark of a program that replaces itself without end. The environment of the
 // old program is gone when it is read, and the new program has one by then.
 func TestAProcessThatReplacesItsProgramHasItsMark(t *testing.T) {
-	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte(`exec /bin/sh "$0"`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	script := files.Write(t, filepath.Join(t.TempDir(), "script"), `exec /bin/sh "$0"`)
 	cmd := exec.Command("/bin/sh", script)
 	want := Mark("life", 1)
 	cmd.Env = []string{Env + "=" + want}

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/rota-scheduler/rota/test/fewfiles"
 )
 
-// TestAProcessWithoutDescriptors looks for processes while this one cannot open a file for a moment. It is not parallel, because
-// other tests open files.
+// TestAProcessWithoutDescriptors looks for processes while this one cannot open a file for a moment.
 func TestAProcessWithoutDescriptors(t *testing.T) {
 	const life = "test-shortage"
 	cmd := exec.Command("sleep", "1000")
@@ -23,24 +22,16 @@ func TestAProcessWithoutDescriptors(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Max: before.Max}); err != nil {
-		t.Fatal(err)
-	}
+	restore := fewfiles.Begin(t)
 	_, _, unread := marksOf([]int{cmd.Process.Pid})
 	_, unfound := new(Sweeper).Find(Mark(life, 1))
 	alive := Alive(cmd.Process.Pid)
 	r := &reading{pids: []int{cmd.Process.Pid, os.Getpid()}, marks: make([]string, 2), done: make(chan struct{})}
 	r.run()
-	restored := make(chan error, 1)
-	time.AfterFunc(200*time.Millisecond, func() { restored <- unix.Setrlimit(unix.RLIMIT_NOFILE, &before) })
+	restored := make(chan struct{})
+	time.AfterFunc(200*time.Millisecond, func() { restore(); close(restored) })
 	killed := new(Sweeper).Kill(Mark(life, 1))
-	if err := <-restored; err != nil {
-		t.Fatal(err)
-	}
+	<-restored
 	for what, err := range map[string]error{"its mark was read": unread, "it was looked for": unfound} {
 		if err == nil {
 			t.Errorf("without a descriptor, %s without an error", what)

@@ -8,20 +8,14 @@ import (
 	"testing"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // An author must not get the bytes of a file that the operator did not allow, by any path.
 func TestAPolicyDecidesWhichReferencesResolve(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string) string {
-		p := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte("bytes of "+name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return p
+		return files.Write(t, filepath.Join(dir, name), "bytes of "+name)
 	}
 	link := func(to, name string, create func(string, string) error) string {
 		p := filepath.Join(dir, name)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // A job may be able to write the directory of its secrets. While it replaces a file by a link, no file out of reach must be read.
@@ -18,9 +19,7 @@ func TestALinkThatAppearsLeadsNowhere(t *testing.T) {
 	}
 	good, key, name := filepath.Join(dir, "open/good"), filepath.Join(dir, "key"), filepath.Join(dir, "open/secret")
 	for _, path := range []string{good, key} {
-		if err := os.WriteFile(path, []byte(path), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, path, path)
 	}
 	var swaps sync.WaitGroup
 	end := make(chan struct{})

@@ -1,7 +1,6 @@
 package refs_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,16 +8,13 @@ import (
 	"testing"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 func TestExpand(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {
-		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return p
+		return files.Write(t, filepath.Join(dir, name), content)
 	}
 	t.Setenv("ROTA_TEST_TOKEN", "s3cret")
 	t.Setenv("ROTA_TEST_NESTED", "${env:ROTA_TEST_TOKEN}")

@@ -23,6 +23,7 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/authn"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/poll"
 )
 
@@ -61,9 +62,7 @@ func entry(s auth.Secret, principal, role string) string {
 // A user of the machine who can write the file could give itself every role.
 func TestAFileOfEverybodyIsRefused(t *testing.T) {
 	path, s := filepath.Join(t.TempDir(), "auth.yaml"), secret(t)
-	if err := os.WriteFile(path, []byte("tokens:\n"+entry(s, "alice", "admin")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, path, "tokens:\n"+entry(s, "alice", "admin"))
 	a, err := authn.Open(path, time.Now, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
@@ -105,9 +104,7 @@ func (r *refusals) Write(line []byte) (int, error) {
 func TestTheFileIsFollowed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "auth.yaml")
 	write := func(text string) {
-		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, path+".new", text)
 		if err := os.Rename(path+".new", path); err != nil {
 			t.Fatal(err)
 		}
@@ -158,9 +155,7 @@ func TestTheFileIsFollowed(t *testing.T) {
 
 func TestTokenAndCertificateNameOnePrincipal(t *testing.T) {
 	path, s := filepath.Join(t.TempDir(), "auth.yaml"), secret(t)
-	if err := os.WriteFile(path, []byte("tokens:\n"+entry(s, "alice", "viewer")+"bindings: [{principal: bob, role: operator}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, path, "tokens:\n"+entry(s, "alice", "viewer")+"bindings: [{principal: bob, role: operator}]\n")
 	a, err := authn.Open(path, time.Now, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)

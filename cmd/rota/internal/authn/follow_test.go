@@ -16,15 +16,14 @@ import (
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // follow opens an auth.file with the role viewer for alice, and follows it for the time of the test.
 func follow(t *testing.T, log hclog.Logger) (a *Authenticator, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "auth.yaml")
-	if err := os.WriteFile(path, []byte("bindings: [{principal: alice, role: viewer}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, path, "bindings: [{principal: alice, role: viewer}]\n")
 	a, err := Open(path, time.Now, log)
 	if err != nil {
 		t.Fatal(err)
@@ -57,9 +56,7 @@ func TestAFileThatCouldNotBeReadIsReadAgain(t *testing.T) {
 			return load(path)
 		}
 		fails.Store(true)
-		if err := os.WriteFile(path, []byte("bindings: [{principal: alice, role: admin}]\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, path, "bindings: [{principal: alice, role: admin}]\n")
 		a.run(t)
 		<-time.After(10 * poll)
 		synctest.Wait()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/store"
 	"github.com/rota-scheduler/rota/store/mem"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // outage is a store that counts the look-ups of sessions, and does not answer while it is down.
@@ -71,10 +71,7 @@ func replicas(t *testing.T) (a, b *entrance) {
 	t.Helper()
 	server := mem.New(mem.Config{})
 	t.Cleanup(func() { _ = server.Close() })
-	path := filepath.Join(t.TempDir(), "auth.yaml")
-	if err := os.WriteFile(path, []byte("bindings: [{principal: bob, role: operator}]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := files.Write(t, filepath.Join(t.TempDir(), "auth.yaml"), "bindings: [{principal: bob, role: operator}]")
 	start := time.Now()
 	open := func(name string) *entrance {
 		s := store.New(store.Config{Prefix: "/rota", Process: name}, server.Client(), hclog.NewNullLogger())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/authn"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // stored is the copy of the tokens in a store.
@@ -29,10 +30,7 @@ func (s *stored) Token(id string) (*auth.Token, time.Time) { return s.tokens[id]
 // opened returns an Authenticator with one token in its file, and its clock.
 func opened(t testing.TB, file string, tokens authn.Tokens) (*authn.Authenticator, *atomic.Int64) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "auth.yaml")
-	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := files.Write(t, filepath.Join(t.TempDir(), "auth.yaml"), file)
 	began := time.Now()
 	passed := &atomic.Int64{} // nanoseconds
 	a, err := authn.Open(path, func() time.Time { return began.Add(time.Duration(passed.Load())) }, hclog.NewNullLogger())
@@ -98,9 +96,7 @@ func TestAWrongFileIsReportedUntilItIsCorrected(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "auth.yaml")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, path, text)
 	}
 	write("bindings: [{principal: alice, role: admin}]")
 	synctest.Test(t, func(t *testing.T) {

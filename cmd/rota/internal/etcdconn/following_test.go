@@ -13,6 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // The members of etcd get certificates of another authority while a process runs. It must reach them without a restart. Without
@@ -80,18 +81,14 @@ func TestTheAuthorityOfEtcdIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(own.CA, ca, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, own.CA, ca)
 	if err := ask("etcd-1:2379"); err != nil {
 		t.Errorf("after the change of the authority: %v", err)
 	}
 	if ask("etcd-2:2379") == nil {
 		t.Error("a member with a certificate for another name is trusted")
 	}
-	if err := os.WriteFile(own.CA, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, own.CA, "")
 	if err := ask("127.0.0.1:2379"); err != nil {
 		t.Errorf("while the file is empty: %v", err)
 	}

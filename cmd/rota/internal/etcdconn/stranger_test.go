@@ -2,7 +2,6 @@ package etcdconn
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/pki/pkitest"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/store/embedded"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/ports"
 	"github.com/rota-scheduler/rota/test/proxy"
 )
@@ -47,10 +47,7 @@ func TestAMemberOfAnotherClusterGivesNoLogin(t *testing.T) {
 	}
 	own, stranger := start("http://"+ports.Addr(t)), start("http://"+ports.Addr(t))
 	id := users(t, own.Endpoint(), ownTLS)
-	password := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(password, []byte("secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	password := files.Write(t, filepath.Join(t.TempDir(), "password"), "secret\n")
 	link := proxy.NewLink(t, own.Endpoint())
 	link.Cut() // so the stranger answers the first login, and the first poll finds nothing else
 	set := config.Etcd{

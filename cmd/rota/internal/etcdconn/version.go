@@ -15,16 +15,8 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 )
 
-// OldEtcdError means that this version of etcd has bugs that rota cannot work around.
-type OldEtcdError struct{ Endpoint, Version string }
-
-func (e *OldEtcdError) Error() string {
-	return fmt.Sprintf("etcd %s at %s is too old: it can answer reads with stale data after a pause; use 3.5.28, 3.6.9, 3.7 or later",
-		e.Version, e.Endpoint)
-}
-
-// CheckVersion gets the version of etcd from all endpoints and uses the first answer. It returns a ConfigError with an
-// OldEtcdError if the version is too old. It sends all requests at the same time, because an endpoint that does not answer would
+// CheckVersion gets the version of etcd from all endpoints and uses the first answer. It returns a ConfigError if the version has
+// bugs that rota cannot work around. It sends all requests at the same time, because an endpoint that does not answer would
 // otherwise delay the others.
 func CheckVersion(ctx context.Context, client *clientv3.Client) error {
 	var wg sync.WaitGroup
@@ -54,7 +46,8 @@ func CheckVersion(ctx context.Context, client *clientv3.Client) error {
 		case a.err != nil:
 			errs = append(errs, a.err)
 		case !recent(a.version):
-			return &failure.ConfigError{Err: &OldEtcdError{Endpoint: a.endpoint, Version: a.version}}
+			return failure.Config(fmt.Errorf("etcd %s at %s is too old: it can answer reads with stale data after a pause; "+
+				"use 3.5.28, 3.6.9, 3.7 or later", a.version, a.endpoint))
 		default:
 			return nil
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
+	"github.com/rota-scheduler/rota/test/lacking"
 )
 
 var elapses = regexp.MustCompile(`(?m)^\s*(?:Next elapse|Iter(?:ation|\.) #\d+): \w{3} (\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC$`)
@@ -18,12 +19,7 @@ var elapses = regexp.MustCompile(`(?m)^\s*(?:Next elapse|Iter(?:ation|\.) #\d+):
 // systemd returns the next instants of an OnCalendar expression by the program systemd-analyze: count of them, if there are so many.
 func systemd(t *testing.T, text string, base time.Time) (slots []time.Time) {
 	t.Helper()
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		if os.Getenv("ROTA_CI") != "" {
-			t.Fatal("systemd-analyze is missing: install systemd")
-		}
-		t.Skip("SKIPPED: systemd-analyze is missing: install systemd")
-	}
+	lacking.Program(t, "systemd-analyze", "systemd")
 	cmd := exec.CommandContext(t.Context(), "systemd-analyze", "calendar", "--iterations=20", "--base-time="+base.Format("2006-01-02 15:04:05 UTC"), text)
 	cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C")
 	out, err := cmd.CombinedOutput()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rota-scheduler/rota/store"
 	"github.com/rota-scheduler/rota/store/mem"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -129,10 +130,7 @@ func dataDir(t testing.TB, name string) string {
 // write replaces a file in one step, as editors do.
 func write(t testing.TB, path, text string) {
 	t.Helper()
-	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
-	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	next := files.Write(t, filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new"), text)
 	if err := os.Rename(next, path); err != nil {
 		t.Fatal(err)
 	}

@@ -4,50 +4,34 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/fewfiles"
 )
 
-// withoutHandles calls do while the process cannot open files. A snapshot of the files does not show this fault.
-func withoutHandles(t testing.TB, do func()) {
-	t.Helper()
-	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Max: before.Max}); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
-			t.Fatal(err)
-		}
-	}()
-	do()
-}
-
-func TestUnreadableFilesAreReadAgain(t *testing.T) { // not parallel, because other tests open files
+// TestUnreadableFilesAreReadAgain reads the files while the process cannot open files, which a snapshot of them does not show.
+func TestUnreadableFilesAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "jobs.yaml")
 		write(t, path, jobsFile("first", "x"))
 		f := alone(path, dataDir(t, "q1"))
 		logged := func() int { return strings.Count(f.log.String(), "cannot be read: too many open files") }
-		withoutHandles(t, func() {
-			f.load()
-			for range 3 {
-				if !f.poll(t.Context(), false) || f.set != nil {
-					t.Errorf("got %v, want that it was tried and failed", f.set)
-				}
+		restore := fewfiles.Begin(t)
+		f.load()
+		for range 3 {
+			if !f.poll(t.Context(), false) || f.set != nil {
+				t.Errorf("got %v, want that it was tried and failed", f.set)
 			}
-			if got := logged(); got != 1 {
-				t.Errorf("logged %d times, want once:\n%s", got, f.log.String())
-			}
-			if f.poll(t.Context(), true); logged() != 2 {
-				t.Errorf("logged %d times after a reload, want once more", logged())
-			}
-		})
+		}
+		if got := logged(); got != 1 {
+			t.Errorf("logged %d times, want once:\n%s", got, f.log.String())
+		}
+		if f.poll(t.Context(), true); logged() != 2 {
+			t.Errorf("logged %d times after a reload, want once more", logged())
+		}
+		restore()
 		if !f.poll(t.Context(), false) || f.mistakes != nil || f.set == nil {
 			t.Fatalf("got %v, want that the files are read, though they look as before", f.mistakes)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/openid"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/provider"
 )
 
@@ -136,10 +136,7 @@ func TestTheSecretIsSentAsTheProviderSays(t *testing.T) {
 	p := provider.Start(t, false)
 	p.ByPost()
 	p.Be(provider.Claims{"email": "bob@example.com"})
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte(provider.Secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	secret := files.Write(t, filepath.Join(t.TempDir(), "secret"), provider.Secret)
 	o, err := openid.Open(config.OpenID{
 		Issuer: p.Issuer, ClientID: provider.Client, ClientSecretFile: secret, Scopes: []string{"openid"}, PrincipalClaim: "email",
 	}, time.Now, hclog.NewNullLogger())

@@ -6,12 +6,12 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // The provider gets a certificate of another authority while a process runs. It must be reached without a restart. While the file
@@ -44,15 +44,11 @@ func TestTheAuthorityOfTheProviderIsReadAgain(t *testing.T) {
 		t.Error("a provider of an unknown authority is trusted")
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, file, text)
 	if err := ask(); err != nil {
 		t.Errorf("with the authority of the provider: %v", err)
 	}
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, file, "")
 	tr.CloseIdleConnections()
 	if err := ask(); err != nil {
 		t.Errorf("while the file is empty: %v", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/pki/pkitest"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // A process is reached at an address that its certificate does not list, if the certificate names a replica or worker of the
@@ -120,9 +121,7 @@ func TestAnAuthorityIsReadAgain(t *testing.T) {
 	}
 	whole := slices.Concat(old, additional)
 	for what, text := range map[string][]byte{"an empty file": nil, "half a file": whole[:100]} {
-		if err := os.WriteFile(ca, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, ca, text)
 		if _, _, err := Transport(tlsOf); err == nil || !strings.Contains(err.Error(), "no certificate in it") {
 			t.Errorf("a process starts with %s: %v", what, err)
 		}
@@ -131,9 +130,7 @@ func TestAnAuthorityIsReadAgain(t *testing.T) {
 			t.Errorf("with %s, while the process runs: %v", what, err)
 		}
 	}
-	if err := os.WriteFile(ca, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	files.Write(t, ca, old)
 	if transport.CloseIdleConnections(); ask() == nil {
 		t.Error("a certificate of an authority that was removed is accepted")
 	}

@@ -1,0 +1,2 @@
+// Package fewfiles lets tests meet a process that can open no files.
+package fewfiles

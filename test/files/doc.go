@@ -1,0 +1,2 @@
+// Package files writes the files of tests.
+package files

@@ -1,0 +1,2 @@
+// Package lacking skips tests that need what the machine lacks.
+package lacking
