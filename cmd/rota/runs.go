@@ -206,7 +206,7 @@ func runRows(p *page, runs []api.RunView) [][]any {
 // startedAt returns the start of a run's first attempt, zero if none has started.
 func startedAt(r *job.Run) time.Time {
 	for _, a := range r.Attempts {
-		if !a.Started.IsZero() && !strings.Contains(a.Reason, job.NotBegun) {
+		if !a.Started.IsZero() && a.HasBegun() {
 			return a.Started
 		}
 	}

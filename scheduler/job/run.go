@@ -115,7 +115,10 @@ const Unanswered = "while the API server does not answer"
 // WorkerStopped begins the reason of a lost attempt whose worker was stopped by an operator.
 const WorkerStopped = "worker stopped"
 
-// maxAttempts bounds the attempts that a record keeps: the first one and the latest ones.
+// HasBegun reports whether the work of a had begun, or may have.
+func (a *Attempt) HasBegun() bool { return a.State != Lost || !strings.Contains(a.Reason, NotBegun) }
+
+// maxAttempts bounds the attempts that a record keeps: the first one, then those that have begun, and of them the latest ones.
 const maxAttempts = 20
 
 // Cancel is a request to end a run.
@@ -225,11 +228,9 @@ func CostsWorker(reason string) bool {
 	return !strings.HasPrefix(reason, WorkerStopped) && !strings.Contains(reason, NotBegun) && !strings.Contains(reason, Unanswered)
 }
 
-// HasBegun reports whether an attempt of r that has ended had begun its work, or may have: a full list of attempts lacks some.
+// HasBegun reports whether an attempt of r that has ended had begun its work, or may have.
 func (r *Run) HasBegun() bool {
-	return r.LostMore > 0 || len(r.Attempts) >= maxAttempts || slices.ContainsFunc(r.Attempts, func(a Attempt) bool {
-		return a.State != Lost || !strings.Contains(a.Reason, NotBegun)
-	})
+	return slices.ContainsFunc(r.Attempts, func(a Attempt) bool { return a.HasBegun() })
 }
 
 // Outcome is how one attempt ended.

@@ -255,17 +255,24 @@ func TestReasonsThatAreComparedKeepTheirWords(t *testing.T) {
 	}
 }
 
-// A record keeps some of many attempts. A removed one may have begun its work, so such a run must not be skipped.
-func TestAFullListOfAttemptsMayLackOneThatBegan(t *testing.T) {
-	lost := job.Attempt{State: job.Lost, Reason: "worker q1 was lost " + job.NotBegun}
-	r := job.Run{Attempts: []job.Attempt{lost, lost}}
-	if r.HasBegun() {
-		t.Error("two attempts that did not begin count as begun")
-	}
-	for len(r.Attempts) < 20 {
-		r.Attempts = append(r.Attempts, lost)
-	}
-	if !r.HasBegun() {
-		t.Error("the removed attempts count as not begun")
+// TestAnAttemptThatBeganAlwaysShows has one attempt that begins among many that do not. A run that has begun must not be skipped, and
+// one that has not begun can be.
+func TestAnAttemptThatBeganAlwaysShows(t *testing.T) {
+	ok := must(t)
+	for _, begins := range []int{0, 1, 2, 25, 49, 50} { // 50: none of them
+		r := pending()
+		for i := range 50 {
+			o := job.Outcome{State: job.Lost, At: at, Reason: "worker q1 was lost " + job.NotBegun}
+			if i == begins {
+				o.Reason = "worker q1 was lost"
+			}
+			r = ok(ok(ok(r.Assign(q1)).Claim(int64(i+1), at)).Requeue(o, at, "again"))
+		}
+		if got, want := r.HasBegun(), begins < 50; got != want {
+			t.Errorf("the run whose attempt %d begins has begun: %t, want %t", begins+1, got, want)
+		}
+		if len(r.Attempts) != 20 || r.LostAttempts() != 50 || r.Attempts[0].Number != 1 || r.Attempts[19].Number != 50 {
+			t.Errorf("kept %d attempts, %d count as lost, the last is %d", len(r.Attempts), r.LostAttempts(), r.Attempts[19].Number)
+		}
 	}
 }

@@ -115,17 +115,17 @@ func (r Run) Stop(c Cancel) (Run, error) {
 	return r, nil
 }
 
-// close appends the present attempt to the finished ones. If there are too many, it removes some, and counts the
-// removed ones that were lost. It changes r, but not the list of its attempts, which other copies share.
+// close appends the present attempt to the finished ones. If there are too many, it removes one that has not begun, or the second,
+// and counts those that were lost. So an attempt that has begun always shows. close changes r, but not the list of its attempts,
+// which other copies share.
 func (r *Run) close(o Outcome) {
 	kept := r.Attempts
-	if len(kept) >= maxAttempts {
-		for _, a := range kept[1 : len(kept)-maxAttempts+2] {
-			if a.State == Lost {
-				r.LostMore++
-			}
+	for len(kept) >= maxAttempts {
+		i := 1 + max(0, slices.IndexFunc(kept[1:], func(a Attempt) bool { return !a.HasBegun() }))
+		if kept[i].State == Lost {
+			r.LostMore++
 		}
-		kept = append(kept[:1:1], kept[len(kept)-maxAttempts+2:]...)
+		kept = slices.Concat(kept[:i], kept[i+1:])
 	}
 	r.Attempts = append(slices.Clip(kept), Attempt{
 		Number: r.Attempt, Worker: r.Worker, Token: r.Token, Started: r.Started,

@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"strings"
-
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -54,7 +52,7 @@ func (c *checker) checkLast(r *job.Run) {
 
 // lostAtWork reports whether the worker of an attempt was lost after the work may have begun.
 func lostAtWork(a *job.Attempt) bool {
-	return a.State == job.Lost && !strings.Contains(a.Reason, job.NotBegun)
+	return a.State == job.Lost && a.HasBegun()
 }
 
 // atMostOnce reports whether all attempts of a run certainly had the delivery at_most_once. It returns false for a

@@ -3,7 +3,6 @@ package container
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -33,7 +32,7 @@ func (e *Executor) Check(ctx context.Context) error {
 // firstPatience returns how long an attempt waits for the engine's first answer.
 func (e *Executor) firstPatience(run *job.Run) time.Duration {
 	if slices.ContainsFunc(run.Attempts, func(a job.Attempt) bool {
-		return a.State == job.Lost && !strings.Contains(a.Reason, job.NotBegun) // its container may be on this engine
+		return a.State == job.Lost && a.HasBegun() // its container may be on this engine
 	}) {
 		return e.patience
 	}

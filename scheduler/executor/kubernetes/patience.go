@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
-	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/kubeapi"
 )
 
@@ -37,9 +35,7 @@ type absentError struct{ error }
 
 // first reports whether no earlier attempt of the run began, so that there is no Job of it.
 func (a *attempt) first() bool {
-	return !slices.ContainsFunc(a.req.Run.Attempts, func(earlier job.Attempt) bool {
-		return earlier.State != job.Lost || !strings.Contains(earlier.Reason, job.NotBegun)
-	})
+	return !a.req.Run.HasBegun()
 }
 
 // Check returns nil if the API server says whether a Job exists, or refuses to say.
