@@ -42,7 +42,7 @@ func (s *Store) Walk(ctx context.Context, take func(job.Change)) (rev int64, err
 
 // maxLog is the number of bytes of the log after which Log reads no further back. For each step of a watch of the past, etcd reads
 // everything since the start of that step, and applies no write meanwhile. If it read all, processes would lose their leases.
-const maxLog = 16 << 20
+const maxLog = 8 << 20
 
 // minRevision is the number of bytes that Log counts at least for a revision, which other clients of etcd may have written.
 const minRevision = 1 << 10
