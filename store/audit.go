@@ -40,16 +40,43 @@ func (s *Store) Walk(ctx context.Context, take func(job.Change)) (rev int64, err
 	})
 }
 
-// Log reads every change up to revision upTo, from the oldest revision that etcd has not compacted. It returns the
-// changes of one revision together. from is that oldest revision: 1 if nothing was compacted.
+// maxLog is the number of bytes of the log after which Log reads no further back. For each step of a watch of the past, etcd reads
+// everything since the start of that step, and applies no write meanwhile. If it read all, processes would lose their leases.
+const maxLog = 8 << 20
+
+// minRevision is the number of bytes that Log counts at least for a revision, which other clients of etcd may have written.
+const minRevision = 1 << 10
+
+// Log reads the latest changes up to revision upTo: at most about twice maxLog, and none that etcd has compacted. It returns the
+// changes of one revision together. from is the oldest revision that it has read: 1 if it has read all.
 func (s *Store) Log(ctx context.Context, upTo int64) (from int64, log [][]job.Change, err error) {
-	from = 1
+	from = upTo + 1
+	for span, read := int64(16), 0; from > 1 && read < maxLog; span *= 2 {
+		start, older, bytes, err := s.logBetween(ctx, max(1, from-span), from-1)
+		if err != nil {
+			return 0, nil, err
+		}
+		if start >= from { // etcd has compacted everything before
+			break
+		}
+		log = append(older, log...)
+		read += max(bytes, int(from-start)*minRevision)
+		from = start
+	}
+	return from, log, nil
+}
+
+// logBetween reads the changes of the revisions from start to end. It returns the oldest of them that etcd has not compacted, which
+// is beyond end if none is left, and the number of bytes that it read.
+func (s *Store) logBetween(ctx context.Context, start, end int64) (from int64, log [][]job.Change, bytes int, err error) {
 	for logins := 0; ; {
-		log, err = s.logFrom(ctx, from, upTo)
+		log, bytes, err = s.logFrom(ctx, start, end)
 		var compacted *compactedError
 		switch {
+		case errors.As(err, &compacted) && compacted.revision > end:
+			return compacted.revision, nil, 0, nil
 		case errors.As(err, &compacted):
-			from = compacted.revision
+			start = compacted.revision
 		case logins < maxLogins && (isCode(err, rpctypes.ErrInvalidAuthToken) || status.Code(err) == codes.Unauthenticated):
 			// Another member of etcd issued the token, and this one learns it a moment later.
 			logins++
@@ -58,7 +85,7 @@ func (s *Store) Log(ctx context.Context, upTo int64) (from int64, log [][]job.Ch
 			case <-time.After(minPause):
 			}
 		default:
-			return from, log, err
+			return start, log, bytes, err
 		}
 	}
 }
@@ -73,7 +100,7 @@ func (e *compactedError) Error() string {
 	return fmt.Sprintf("compacted up to revision %d", e.revision)
 }
 
-func (s *Store) logFrom(ctx context.Context, from, upTo int64) (log [][]job.Change, err error) {
+func (s *Store) logFrom(ctx context.Context, from, upTo int64) (log [][]job.Change, bytes int, err error) {
 	ctx, cancel := context.WithTimeout(s.ownStream(ctx), time.Minute)
 	defer cancel()
 	watch := s.client.Watch(ctx, s.keys.All(), clientv3.WithPrefix(), clientv3.WithRev(from))
@@ -82,28 +109,33 @@ func (s *Store) logFrom(ctx context.Context, from, upTo int64) (log [][]job.Chan
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("read log from revision %d: %w", from, context.Cause(ctx))
+			return nil, 0, fmt.Errorf("read log from revision %d: %w", from, context.Cause(ctx))
 		case <-probe.C: // the response shows that everything up to its revision was delivered
 			if err := s.client.RequestProgress(ctx); err != nil {
-				return nil, fmt.Errorf("read log from revision %d: %w", from, err)
+				return nil, 0, fmt.Errorf("read log from revision %d: %w", from, err)
 			}
 		case resp, ok := <-watch:
 			switch {
 			case !ok:
-				return nil, fmt.Errorf("read log from revision %d: the watch was closed", from)
+				return nil, 0, fmt.Errorf("read log from revision %d: the watch was closed", from)
 			case resp.CompactRevision != 0:
-				return nil, &compactedError{resp.CompactRevision}
+				return nil, 0, &compactedError{resp.CompactRevision}
 			case resp.Err() != nil:
-				return nil, fmt.Errorf("read log from revision %d: %w", from, resp.Err())
+				return nil, 0, fmt.Errorf("read log from revision %d: %w", from, resp.Err())
+			}
+			for _, e := range resp.Events {
+				if e.Kv.ModRevision <= upTo {
+					bytes += len(e.Kv.Key) + len(e.Kv.Value)
+				}
 			}
 			for _, batch := range s.changes(resp.Events) {
 				if batch[0].Rev > upTo {
-					return log, nil
+					return log, bytes, nil
 				}
 				log = append(log, batch)
 			}
 			if resp.Header.Revision >= upTo && resp.IsProgressNotify() {
-				return log, nil
+				return log, bytes, nil
 			}
 		}
 	}

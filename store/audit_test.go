@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -70,5 +72,73 @@ func TestTheLogIsReadWithALateToken(t *testing.T) {
 	_, log, err := s.Log(within(t), rev)
 	if err != nil || len(log) == 0 || late.refusals > 0 {
 		t.Errorf("got %v, %d changes and %d refusals left, want the log after two refusals", err, len(log), late.refusals)
+	}
+}
+
+// TestTheLogHoldsUpNoWrites reads the log of a store with a long history. For a watch of the past, etcd reads everything since the
+// start of the watch at once, while no write is applied.
+func TestTheLogHoldsUpNoWrites(t *testing.T) {
+	c := fake(t, nil).Client()
+	s := open(t, c)
+	long := strings.Repeat("x", 256<<10)
+	for range 3 * maxLog / len(long) {
+		put(t, c, prefix+"/jobs/UPPER", long)
+	}
+	rev := revision(t, c)
+	from, log, err := s.Log(within(t), rev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read := len(log) * len(long); read < maxLog || read > 2*maxLog {
+		t.Errorf("read %d MiB of the log, want a part of it", read>>20)
+	}
+	wantRevisions(t, log, from, rev)
+}
+
+// TestTheLogIsReadToItsStart reads a log in several parts, and then what a compaction left of it.
+func TestTheLogIsReadToItsStart(t *testing.T) {
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s := open(t, c)
+		for i := range 1000 {
+			put(t, c, prefix+"/jobs/UPPER", fmt.Sprint(i))
+		}
+		rev := revision(t, c)
+		first := rev - 999
+		for _, compacted := range []int64{0, first + 100, rev} {
+			if compacted > 0 {
+				if _, err := c.Compact(within(t), compacted); err != nil {
+					t.Fatal(err)
+				}
+			}
+			from, log, err := s.Log(within(t), rev)
+			if err != nil || from != max(1, compacted) {
+				t.Fatalf("compacted at %d: got %v, the log from %d", compacted, err, from)
+			}
+			wantRevisions(t, log, max(first, compacted), rev)
+		}
+	})
+}
+
+// revision returns the revision of etcd.
+func revision(t *testing.T, c *clientv3.Client) int64 {
+	t.Helper()
+	resp, err := c.Get(within(t), "x", clientv3.WithCountOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Header.Revision
+}
+
+// wantRevisions checks that a log has one change of each revision.
+func wantRevisions(t *testing.T, log [][]job.Change, from, upTo int64) {
+	t.Helper()
+	for _, batch := range log {
+		if len(batch) != 1 || batch[0].Rev != from {
+			t.Fatalf("got %+v, want one change of revision %d", batch, from)
+		}
+		from++
+	}
+	if from != upTo+1 {
+		t.Errorf("the log ends before revision %d, want %d", from, upTo+1)
 	}
 }

@@ -23,7 +23,7 @@ func newVerifyCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check the invariants on the data in the store",
-		Long: `Read the store, all records and the changes that etcd still keeps, and check the invariants:
+		Long: `Read all records and the latest changes in the store, up to about 16 MiB of them, and check the invariants:
 
   - no slot has two runs
   - fencing tokens only rise
