@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -69,7 +70,7 @@ func TestTheLogIsReadWithALateToken(t *testing.T) {
 	}
 	late := &lateToken{Watcher: c.Watcher, refusals: 2}
 	c.Watcher = late
-	_, log, err := s.Log(within(t), rev)
+	_, log, err := s.Log(within(t), rev, BriefLog)
 	if err != nil || len(log) == 0 || late.refusals > 0 {
 		t.Errorf("got %v, %d changes and %d refusals left, want the log after two refusals", err, len(log), late.refusals)
 	}
@@ -81,18 +82,25 @@ func TestTheLogHoldsUpNoWrites(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)
 	long := strings.Repeat("x", 256<<10)
-	for range 3 * maxLog / len(long) {
+	for range 3 * BriefLog / len(long) {
 		put(t, c, prefix+"/jobs/UPPER", long)
 	}
 	rev := revision(t, c)
-	from, log, err := s.Log(within(t), rev)
+	from, log, err := s.Log(within(t), rev, BriefLog)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read := len(log) * len(long); read < maxLog || read > 2*maxLog {
+	if read := len(log) * len(long); read < BriefLog || read > 2*BriefLog {
 		t.Errorf("read %d MiB of the log, want a part of it", read>>20)
 	}
 	wantRevisions(t, log, from, rev)
+	from, log, err = s.Log(within(t), rev, math.MaxInt)
+	if err != nil || from != 1 {
+		t.Errorf("got %v, all changes from revision %d, want 1", err, from)
+	}
+	if n := 3 * BriefLog / len(long); len(log) != n {
+		t.Errorf("got %d changes of all, want %d", len(log), n)
+	}
 }
 
 // TestTheLogIsReadToItsStart reads a log in several parts, and then what a compaction left of it.
@@ -110,7 +118,7 @@ func TestTheLogIsReadToItsStart(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			from, log, err := s.Log(within(t), rev)
+			from, log, err := s.Log(within(t), rev, BriefLog)
 			if err != nil || from != max(1, compacted) {
 				t.Fatalf("compacted at %d: got %v, the log from %d", compacted, err, from)
 			}

@@ -28,7 +28,7 @@ func mostAwaiting(t *testing.T, s *Store, name string) (most int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, log, err := s.Log(within(t), rev)
+	_, log, err := s.Log(within(t), rev, BriefLog)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestAuditRecordsSurviveKills(t *testing.T) {
 		t.Errorf("%d definitions and %d deletions in %d rounds: there was no load", puts, deletions, kills)
 	}
 	t.Logf("%d definitions, %d deletions, %d jobs left", puts, deletions, len(jobs))
-	if out, code := Command(t, binary, "verify", "--endpoints="+strings.Join(c.Endpoints(), ",")); code != 0 || strings.Contains(out, "outside of the API") {
+	if out, code := Command(t, binary, "verify", "--all-changes", "--endpoints="+strings.Join(c.Endpoints(), ",")); code != 0 || strings.Contains(out, "outside of the API") {
 		t.Errorf("verify: exit code %d\n%s", code, out)
 	}
 }

@@ -99,7 +99,7 @@ func TestUpgradeAndBack(t *testing.T) {
 		}
 	}
 	for _, rota := range []string{old, binary} {
-		if out, code := Command(t, rota, "verify", "--endpoints="+strings.Join(c.Endpoints(), ",")); code != 0 {
+		if out, code := Command(t, rota, "verify", "--all-changes", "--endpoints="+strings.Join(c.Endpoints(), ",")); code != 0 {
 			t.Errorf("%s verify: exit code %d\n%s", rota, code, out)
 		}
 	}

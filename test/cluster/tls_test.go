@@ -69,7 +69,7 @@ func TestAClosedNetworkAndBack(t *testing.T) {
 	asked := len(sink.Requests())
 	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+60 })
 	c.Check(sink.Requests, nil, nil)
-	if out, code := Command(t, binary, "verify", "--endpoints", strings.Join(c.Endpoints(), ",")); code != 0 {
+	if out, code := Command(t, binary, "verify", "--all-changes", "--endpoints", strings.Join(c.Endpoints(), ",")); code != 0 {
 		t.Errorf("rota verify: %d\n%s", code, out)
 	}
 	if n := lost(c.Cluster); n > 0 {

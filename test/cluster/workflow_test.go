@@ -105,7 +105,7 @@ func TestWorkflowsUnderKills(t *testing.T) {
 	c.AwaitEnd(patience)
 	Await(t, patience, "every step is decided", func() bool { return c.undecidedSteps() == 0 && len(c.live()) == 0 })
 	c.Judge(append(sink.Requests(), ledger.Effects()...), nil, func(j *history.Job) { j.MayFail = j.Name == "flaky" })
-	if out, code := Command(t, binary, "verify", "--endpoints="+strings.Join(c.Endpoints(), ",")); code != 0 {
+	if out, code := Command(t, binary, "verify", "--all-changes", "--endpoints="+strings.Join(c.Endpoints(), ",")); code != 0 {
 		t.Errorf("verify: exit code %d\n%s", code, out)
 	}
 	c.checkWorkflows(t, rounds)

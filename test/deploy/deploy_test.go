@@ -81,7 +81,7 @@ func TestEverySlotRunsOnceWhileContainersDieAndArePartitioned(t *testing.T) {
 	c.checkSlots(all, begin, paused)
 	for _, node := range nodes {
 		eventually(t, time.Minute, "rota verify finds nothing on "+node, func() error {
-			_, err := tryDocker("exec", c.container(node), "/rota", "verify", "--endpoints", "http://127.0.0.1:2379")
+			_, err := tryDocker("exec", c.container(node), "/rota", "verify", "--all-changes", "--endpoints", "http://127.0.0.1:2379")
 			return err
 		})
 	}

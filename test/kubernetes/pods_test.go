@@ -167,7 +167,7 @@ func TestJobsAsPods(t *testing.T) {
 		cluster.Await(t, 5*time.Minute, "another worker deletes the Job", func() bool { return len(p.jobs("orphan")) == 0 })
 		p.gone("orphan")
 	})
-	if out, code := cluster.Command(t, binary, "verify", "--endpoints", strings.Join(c.Endpoints(), ",")); code != 0 {
+	if out, code := cluster.Command(t, binary, "verify", "--all-changes", "--endpoints", strings.Join(c.Endpoints(), ",")); code != 0 {
 		t.Errorf("rota verify exits with %d: %s", code, out)
 	}
 }

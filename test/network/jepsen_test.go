@@ -283,7 +283,7 @@ func (s *submitter) judge() {
 	cluster.Keep(s.t, h, v)
 	s.t.Logf("judged: %d slots, %d runs, %d attempts, %d executions, of which %d twice because of the partition; %d violations",
 		v.Slots, v.Runs, v.Attempts, len(effects), v.Doubles, len(v.Violations))
-	verified, code := cluster.Command(s.t, rota, "verify", "--endpoints="+strings.Join(s.c.Endpoints(), ","))
+	verified, code := cluster.Command(s.t, rota, "verify", "--all-changes", "--endpoints="+strings.Join(s.c.Endpoints(), ","))
 	if code != 0 {
 		s.t.Errorf("rota verify ended with %d: %s", code, verified)
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -120,7 +121,7 @@ func (w *world) verify() {
 		w.t.Error(err)
 		return
 	}
-	_, log, err := s.Log(ctx, rev)
+	_, log, err := s.Log(ctx, rev, math.MaxInt)
 	if err != nil {
 		w.t.Error(err)
 		return

@@ -106,7 +106,7 @@ func judge(t *testing.T, rota string, c *cluster.Cluster, n *nemesis, e *editor,
 	for _, found := range v.Violations[:min(len(v.Violations), most)] {
 		t.Errorf("%v", found)
 	}
-	verified, code := cluster.Command(t, rota, "verify", "--endpoints="+strings.Join(c.Endpoints(), ","))
+	verified, code := cluster.Command(t, rota, "verify", "--all-changes", "--endpoints="+strings.Join(c.Endpoints(), ","))
 	if code != 0 {
 		t.Errorf("rota verify ended with %d: %s", code, verified)
 	}

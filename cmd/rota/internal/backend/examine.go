@@ -5,6 +5,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/verify"
+	"github.com/rota-scheduler/rota/store"
 )
 
 // maxVerified is the size of the largest store that a replica verifies, in bytes of records. It holds all of them in memory, in a
@@ -24,7 +25,7 @@ func (b *Backend) Verify(ctx context.Context) (api.VerifyView, error) {
 	if err != nil {
 		return api.VerifyView{}, storeError(err)
 	}
-	from, log, err := b.store.Log(ctx, rev)
+	from, log, err := b.store.Log(ctx, rev, store.BriefLog)
 	if err != nil {
 		return api.VerifyView{}, storeError(err)
 	}
