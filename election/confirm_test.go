@@ -66,7 +66,8 @@ func TestOnlyTheFirstKeyThatStandsWins(t *testing.T) {
 	}
 	own.key = lost
 	won, err := own.confirm(call(t))
-	if resp, err2 := client.Get(call(t), own.key.Key); err != nil || err2 != nil || len(resp.Kvs) != 1 || resp.Kvs[0].ModRevision != won {
+	resp, err2 := client.Get(call(t), own.key.Key)
+	if err != nil || err2 != nil || len(resp.Kvs) != 1 || resp.Kvs[0].ModRevision != won {
 		t.Errorf("won at %d (%v), want the revision of the record (%v)", won, err, err2)
 	}
 }
@@ -188,8 +189,8 @@ func (w *watchCounter) Watch(ctx context.Context, key string, opts ...clientv3.O
 	return w.Watcher.Watch(ctx, key, opts...)
 }
 
-// etcd compacts the revision from which a leader's key is watched. This is no deletion, and the watch goes on behind it. The test
-// does not run beside others, which watch from earlier revisions.
+// etcd compacts the revision from which a leader's key is watched. This is no deletion: the watch continues at a later revision.
+// The test does not run beside others, because they watch from earlier revisions.
 func TestACompactionIsNoDeletion(t *testing.T) {
 	client := dial(t)
 	c := contenderFor(t, client, "a")

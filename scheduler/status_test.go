@@ -171,12 +171,17 @@ func TestARunIsNotOverdueBecauseTheClockWasSet(t *testing.T) {
 	}
 }
 
+// runningSince returns the change that a run with a timeout of ten minutes began.
+func runningSince(began time.Time) job.Change {
+	return job.Change{Kind: job.RecordRun, Name: job.AdHoc + "/x", Rev: 151, Value: &job.Run{
+		Job: job.AdHoc, ID: "x", Kind: job.KindManual, Slot: began, Due: began, Armed: began, State: job.Running, Attempt: 1, Worker: "w",
+		Session: "s", Token: 150, Started: began, Bound: job.Duration(10 * time.Minute), Rev: 151,
+		Spec: &job.Spec{Command: []string{"true"}},
+	}}
+}
+
 func setClockDuringARun(t *testing.T, r *rig, by time.Duration, led bool) {
-	now := time.Now().UTC()
-	r.feed.add(job.Change{Kind: job.RecordRun, Name: job.AdHoc + "/x", Rev: 151, Value: &job.Run{
-		Job: job.AdHoc, ID: "x", Kind: job.KindManual, Slot: now, Due: now, Armed: now, State: job.Running, Attempt: 1, Worker: "w",
-		Session: "s", Token: 150, Started: now, Bound: job.Duration(10 * time.Minute), Rev: 151, Spec: &job.Spec{Command: []string{"true"}},
-	}})
+	r.feed.add(runningSince(time.Now().UTC()))
 	synctest.Wait()
 	if led {
 		_, ended := r.lead(7)
@@ -206,11 +211,7 @@ func setClockDuringARun(t *testing.T, r *rig, by time.Duration, led bool) {
 func TestARunThatBeginsAfterTheClockWasSetEndsInTime(t *testing.T) {
 	run(t, func(t *testing.T, r *rig) {
 		r.ahead.Store(int64(8 * time.Hour))
-		now := time.Now().Add(8 * time.Hour).UTC()
-		r.feed.add(job.Change{Kind: job.RecordRun, Name: job.AdHoc + "/x", Rev: 151, Value: &job.Run{
-			Job: job.AdHoc, ID: "x", Kind: job.KindManual, Slot: now, Due: now, Armed: now, State: job.Running, Attempt: 1, Worker: "w",
-			Session: "s", Token: 150, Started: now, Bound: job.Duration(10 * time.Minute), Rev: 151, Spec: &job.Spec{Command: []string{"true"}},
-		}})
+		r.feed.add(runningSince(time.Now().Add(8 * time.Hour).UTC()))
 		time.Sleep(9 * time.Minute)
 		end, ended := r.lead(7)
 		time.Sleep(8 * time.Minute)

@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// A list fails after a page. Of what it had, the next list has one record no more.
+// A list fails after a page, and one of its records is removed. The next list does not have it.
 func TestAFailedListLeavesNothing(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)
