@@ -9,11 +9,15 @@ import (
 // ahead start by it, so neither the error of our own clock nor the delay of their orders makes a difference. The zero value
 // knows no leader. Its methods are safe for concurrent use.
 type LeaderClock struct {
+	// Clock reads the clocks of this machine, to detect that it was suspended. Nil means that it is never suspended.
+	Clock Clock
+
 	mu       sync.Mutex
 	term     int64         // guarded by mu: of the replica that answered; zero: no replica has answered
 	shown    time.Time     // guarded by mu: the leader's clock showed at least this at received
 	received time.Time     // guarded by mu: on the monotonic clock
 	took     time.Duration // guarded by mu: the leader's clock showed at most shown + took at received
+	ours     Reading       // guarded by mu: our clocks when the answer was recorded; zero without Clock
 }
 
 const (
@@ -30,7 +34,7 @@ const (
 
 // Record takes an answer of the replica that leads term. The replica's clock showed answered. We received the answer at
 // received, and had sent the request took earlier. Record uses the answer if it is the most exact one, or shows that
-// the clock has been set.
+// the clock has been set. If the last answer is old, Record uses any answer.
 func (l *LeaderClock) Record(term int64, answered time.Time, took time.Duration, received time.Time) {
 	if term == 0 {
 		return
@@ -39,12 +43,28 @@ func (l *LeaderClock) Record(term int64, answered time.Time, took time.Duration,
 	defer l.mu.Unlock()
 	elapsed := received.Sub(l.received)
 	least := l.shown.Add(elapsed)
-	if term == l.term && answered.Sub(least) > l.took+maxStep {
+	now := l.read()
+	old := elapsed > leaderClockAge || now.suspendedSince(l.ours) != nil
+	if term == l.term && !old && answered.Sub(least) > l.took+maxStep {
 		return
 	}
-	if term > l.term || term == l.term && (elapsed > leaderClockAge || answered.After(least) || least.After(answered.Add(took))) {
-		l.term, l.shown, l.received, l.took = term, answered.Round(0), received, took
+	if term > l.term || term == l.term && (old || answered.After(least) || least.After(answered.Add(took))) {
+		l.term, l.shown, l.received, l.took, l.ours = term, answered.Round(0), received, took, now
 	}
+}
+
+// read reads our clocks; the zero Reading without Clock.
+func (l *LeaderClock) read() Reading {
+	if l.Clock == nil {
+		return Reading{}
+	}
+	return l.Clock()
+}
+
+// elapsedLocked returns the time since the last answer. If the machine was suspended since, the monotonic clock did not count that
+// time, and elapsedLocked returns false.
+func (l *LeaderClock) elapsedLocked() (time.Duration, bool) {
+	return time.Since(l.received), l.read().suspendedSince(l.ours) == nil
 }
 
 // Now returns a lower bound of the time that the clock of the leader of term shows now; false if no recent answer of it is
@@ -52,8 +72,8 @@ func (l *LeaderClock) Record(term int64, answered time.Time, took time.Duration,
 func (l *LeaderClock) Now(term int64) (time.Time, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	elapsed := time.Since(l.received)
-	if term == 0 || term != l.term || elapsed > leaderClockAge {
+	elapsed, known := l.elapsedLocked()
+	if term == 0 || term != l.term || elapsed > leaderClockAge || !known {
 		return time.Time{}, false
 	}
 	return l.shown.Add(elapsed), true
@@ -64,8 +84,8 @@ func (l *LeaderClock) Now(term int64) (time.Time, bool) {
 func (l *LeaderClock) Offset(now time.Time) (Offset, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	elapsed := time.Since(l.received)
-	if l.term == 0 || elapsed > leaderClockExpiry {
+	elapsed, known := l.elapsedLocked()
+	if l.term == 0 || elapsed > leaderClockExpiry || !known {
 		return Offset{}, false
 	}
 	ahead := l.shown.Add(elapsed + l.took/2).Sub(now)

@@ -68,6 +68,43 @@ func TestAnOldAnswerOfTheLeaderStartsNoRun(t *testing.T) {
 	}
 }
 
+// This machine is suspended, and its monotonic clock stops. The leader leads on, so its clock seems to be set ahead.
+func TestTheLeadersClockIsKnownAgainAfterASuspension(t *testing.T) {
+	began, asleep := time.Now(), time.Duration(0)
+	l := LeaderClock{Clock: func() Reading {
+		now := time.Now()
+		return Reading{Mono: now, Wall: now.Add(asleep), Boot: now.Sub(began) + time.Hour + asleep}
+	}}
+	leader := time.Now()
+	l.Record(7, leader, time.Millisecond, time.Now())
+	if _, known := l.Now(7); !known {
+		t.Error("the first answer is not used")
+	}
+	asleep += time.Hour
+	if at, known := l.Now(7); known {
+		t.Errorf("after the suspension, the clock shows %v", at)
+	}
+	if o, known := l.Offset(time.Now().Add(time.Hour)); known {
+		t.Errorf("after the suspension, the offset is %v", o.Ahead)
+	}
+	leader = leader.Add(time.Hour)
+	l.Record(7, leader, time.Millisecond, time.Now())
+	if at, known := l.Now(7); !known || at.Before(leader) {
+		t.Errorf("after the next answer: %v, %t; want at least %v", at, known, leader)
+	}
+}
+
+func TestAnyAnswerReplacesAnOldOne(t *testing.T) {
+	var l LeaderClock
+	received := time.Now()
+	l.Record(7, received, time.Millisecond, received.Add(-leaderClockAge-time.Second))
+	ahead := received.Add(time.Minute)
+	l.Record(7, ahead, time.Millisecond, received)
+	if at, known := l.Now(7); !known || at.Before(ahead) {
+		t.Errorf("got %v, %t; want at least %v", at, known, ahead)
+	}
+}
+
 func TestOwnClockIgnoresALaterStepAhead(t *testing.T) {
 	var o OwnClock
 	start := time.Now()

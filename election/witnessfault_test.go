@@ -230,3 +230,21 @@ func TestAnAddressThatRefusesIsNotDialledTooOften(t *testing.T) {
 		}
 	})
 }
+
+// A term that is over is not ended again, and forbids no other takeover.
+func TestATermThatIsOverSetsNoLimit(t *testing.T) {
+	t.Parallel()
+	client := dial(t)
+	c := contenderFor(t, client, "a")
+	w := NewWitness(WitnessConfig{Prefix: prefixOf(t), Name: "b", Limit: "/" + t.Name() + "/limit"}, client, hclog.NewNullLogger())
+	stale := Holder{Term: Term{Key: c.key.Key, Rev: c.key.Rev - 1}, Candidate: Candidate{Node: "a"}}
+	if v, err := w.tryForce(call(t), stale, nil, "{}"); err != nil || v != over {
+		t.Errorf("got %v, %v, want that the term is over", v, err)
+	}
+	if resp, err := client.Get(call(t), w.cfg.Limit); err != nil || len(resp.Kvs) != 0 {
+		t.Errorf("the limit is set, or %v", err)
+	}
+	if keys := queue(t, client); len(keys) != 1 || keys[0] != c.key {
+		t.Errorf("the queue is %v, want %v", keys, c.key)
+	}
+}

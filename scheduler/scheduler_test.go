@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -23,6 +24,9 @@ func TestLeaderCommitsEachSlotWhenDue(t *testing.T) {
 		time.Sleep(90 * time.Second)
 		if n := len(r.store.commits()); n != 0 {
 			t.Fatalf("a follower committed %d decisions", n)
+		}
+		if st := r.Status(); st.Term != 0 {
+			t.Errorf("before the first term: status %+v", st)
 		}
 		end, ended := r.lead(7)
 		if st := r.Status(); st.Term != 7 || st.Since != began.Add(90*time.Second) {
@@ -195,5 +199,49 @@ func TestGivenUpAttemptIsMarked(t *testing.T) {
 		}
 		cancel()
 		<-over
+	})
+}
+
+func TestInvalidSchedulesAreKnown(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		spec := job.Spec{Schedule: []string{"never ever"}, Command: []string{"true"}}.WithDefaults()
+		r.feed.add(job.Change{Kind: job.RecordJob, Name: "bad", Rev: 3, Value: &job.Job{Name: "bad", Generation: 1, Spec: &spec, Rev: 3}})
+		synctest.Wait()
+		if got := r.InvalidSchedules(); len(got) != 1 || got["bad"] == nil {
+			t.Errorf("got %v, want an error for job bad", got)
+		}
+	})
+}
+
+// A feed that lags may not have brought the end of a run yet, so its slot is not recorded as late.
+func TestALaggingFeedMakesNoSlotLate(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		spec := job.Spec{Every: job.Duration(10 * time.Minute), FinishBy: "1m", Command: []string{"true"}}.WithDefaults()
+		r.feed.add(job.Change{Kind: job.RecordJob, Name: "f", Rev: 3, Value: &job.Job{
+			Name: "f", Generation: 1, Since: time.Now(), Spec: &spec, Rev: 3,
+		}})
+		lag := func(by time.Duration) {
+			r.feed.mu.Lock()
+			r.feed.lag = by
+			r.feed.mu.Unlock()
+		}
+		late := func() bool {
+			return slices.ContainsFunc(r.store.commits(), func(c commit) bool {
+				return c.decision.Event != nil && c.decision.Event.Kind == job.EventLate
+			})
+		}
+		lag(time.Hour)
+		end, ended := r.lead(7)
+		time.Sleep(15 * time.Minute)
+		if late() {
+			t.Error("a slot is late by a feed that lags")
+		}
+		lag(0)
+		time.Sleep(time.Minute)
+		if !late() {
+			t.Error("no slot is late by a feed that is current")
+		}
+		end(errOver)
+		<-ended
 	})
 }

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type feed struct {
 	mu      sync.Mutex
 	changes []job.Change
+	lag     time.Duration // how old the feed is
 	ready   chan struct{}
 }
 
@@ -42,7 +43,11 @@ func (f *feed) add(changes ...job.Change) {
 
 func (f *feed) Ready() <-chan struct{} { return f.ready }
 
-func (f *feed) Heard() time.Time { return time.Now() }
+func (f *feed) Heard() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Now().Add(-f.lag)
+}
 
 func (f *feed) Take() []job.Change {
 	f.mu.Lock()

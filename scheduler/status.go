@@ -31,9 +31,6 @@ const refusalAge = 30 * time.Second
 // the age of the oldest decision without an answer, and the time for which the store has refused decisions. The result also
 // grows while the loop is stuck. Zero means that the leader is on time, or that there is no term.
 func (s Status) Behind(now time.Time) (late time.Duration) {
-	if s.Term == 0 {
-		return 0
-	}
 	waiting := []time.Time{s.Oldest, s.Due}
 	if now.Sub(s.RefusedLast) < refusalAge {
 		waiting = append(waiting, s.Refused)

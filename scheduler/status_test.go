@@ -82,6 +82,50 @@ func TestBehind(t *testing.T) {
 			}
 		})
 	})
+	t.Run("counts from the oldest decision without an answer", func(t *testing.T) {
+		run(t, func(t *testing.T, r *rig) {
+			r.store.silent = true
+			spec := job.Spec{Every: job.Duration(2 * time.Minute), Command: []string{"true"}}.WithDefaults()
+			r.feed.add(job.Change{Kind: job.RecordJob, Name: "k", Rev: 3, Value: &job.Job{
+				Name: "k", Generation: 1, Since: time.Now(), Spec: &spec, Rev: 3,
+			}})
+			end := lead(t, r)
+			time.Sleep(2*time.Minute + enough)
+			synctest.Wait()
+			sent := r.store.commits()
+			sent[0].answer(job.Applied{Rev: 200})
+			synctest.Wait()
+			if d := behind(r); len(sent) != 2 || d != enough {
+				t.Errorf("%d decisions, behind by %v; want that of the second", len(sent), d)
+			}
+			for _, c := range r.store.commits()[1:] {
+				c.answer(job.Applied{Rev: 201})
+			}
+			r.store.mu.Lock()
+			r.store.silent = false
+			r.store.mu.Unlock()
+			end()
+		})
+	})
+	for _, err := range []error{job.ErrConflict, job.ErrTooLarge} {
+		t.Run("is zero after "+err.Error(), func(t *testing.T) {
+			run(t, func(t *testing.T, r *rig) {
+				r.store.err = err
+				defer lead(t, r)()
+				time.Sleep(2 * time.Minute)
+				synctest.Wait()
+				if st := r.Status(); len(r.store.commits()) == 0 || !st.Refused.IsZero() {
+					t.Errorf("status %+v, want no refusal", st)
+				}
+			})
+		})
+	}
+	t.Run("is zero long after the last refusal", func(t *testing.T) {
+		now := time.Now()
+		if d := (scheduler.Status{Term: 5, Refused: now.Add(-time.Hour), RefusedLast: now.Add(-time.Minute)}).Behind(now); d != 0 {
+			t.Errorf("behind by %v", d)
+		}
+	})
 	t.Run("grows while the loop is stuck", func(t *testing.T) {
 		now := time.Now()
 		if d := (scheduler.Status{Term: 5, Due: now}).Behind(now.Add(enough)); d != enough {
@@ -127,12 +171,17 @@ func TestARunIsNotOverdueBecauseTheClockWasSet(t *testing.T) {
 	}
 }
 
+// runningSince returns the change that a run with a timeout of ten minutes began.
+func runningSince(began time.Time) job.Change {
+	return job.Change{Kind: job.RecordRun, Name: job.AdHoc + "/x", Rev: 151, Value: &job.Run{
+		Job: job.AdHoc, ID: "x", Kind: job.KindManual, Slot: began, Due: began, Armed: began, State: job.Running, Attempt: 1, Worker: "w",
+		Session: "s", Token: 150, Started: began, Bound: job.Duration(10 * time.Minute), Rev: 151,
+		Spec: &job.Spec{Command: []string{"true"}},
+	}}
+}
+
 func setClockDuringARun(t *testing.T, r *rig, by time.Duration, led bool) {
-	now := time.Now().UTC()
-	r.feed.add(job.Change{Kind: job.RecordRun, Name: job.AdHoc + "/x", Rev: 151, Value: &job.Run{
-		Job: job.AdHoc, ID: "x", Kind: job.KindManual, Slot: now, Due: now, Armed: now, State: job.Running, Attempt: 1, Worker: "w",
-		Session: "s", Token: 150, Started: now, Bound: job.Duration(10 * time.Minute), Rev: 151, Spec: &job.Spec{Command: []string{"true"}},
-	}})
+	r.feed.add(runningSince(time.Now().UTC()))
 	synctest.Wait()
 	if led {
 		_, ended := r.lead(7)
@@ -156,6 +205,33 @@ func setClockDuringARun(t *testing.T, r *rig, by time.Duration, led bool) {
 	}
 	end(errOver)
 	<-ended
+}
+
+// The clock of a follower is set, and then a run begins. Its timeout counts from its start, although this replica leads later.
+func TestARunThatBeginsAfterTheClockWasSetEndsInTime(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		r.ahead.Store(int64(8 * time.Hour))
+		r.feed.add(runningSince(time.Now().Add(8 * time.Hour).UTC()))
+		time.Sleep(9 * time.Minute)
+		end, ended := r.lead(7)
+		time.Sleep(8 * time.Minute)
+		if !slices.ContainsFunc(r.store.commits(), func(c commit) bool { return c.decision.Stop }) {
+			t.Error("the run is not stopped")
+		}
+		end(errOver)
+		<-ended
+	})
+}
+
+// A term that begins after the clock of a follower was set decides by the new time.
+func TestAClockThatWasSetBeforeATermDoesNotEndIt(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		r.ahead.Store(int64(8 * time.Hour))
+		end, ended := r.lead(7)
+		r.mustLead(ended)
+		end(errOver)
+		<-ended
+	})
 }
 
 // The time of a slewed clock is correct, so the term continues.

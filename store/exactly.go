@@ -56,8 +56,7 @@ var errForgotten = errors.New("etcd has compacted the revisions that would show 
 func (s *Store) appliedAt(ctx context.Context, w *write, since int64) (rev int64, err error) {
 	ctx, cancel := context.WithTimeout(s.ownStream(ctx), tryTimeout)
 	defer cancel()
-	keys := slices.DeleteFunc(slices.Clone(w.probe), func(key string) bool { return key == w.tombstone })
-	for i, key := range keys {
+	for i, key := range w.probe {
 		before, err := s.client.Get(ctx, key, clientv3.WithRev(max(since, 1)), clientv3.WithKeysOnly()) // 1: for an empty etcd
 		switch {
 		case err != nil:
@@ -66,11 +65,11 @@ func (s *Store) appliedAt(ctx context.Context, w *write, since int64) (rev int64
 			return 0, nil // the guards failed at since already, and a later change may never come
 		}
 	}
-	first, err := s.firstChange(ctx, since, keys...)
+	first, err := s.firstChange(ctx, since, w.probe...)
 	switch {
 	case err != nil:
 		return 0, err
-	case string(first.Key) != keys[0] || !bytes.Equal(first.Value, w.value):
+	case string(first.Key) != w.probe[0] || !bytes.Equal(first.Value, w.value):
 		return 0, nil
 	case w.value != nil:
 		return first.ModRevision, nil

@@ -129,17 +129,19 @@ func TestClaimsGoBeforeOutcomes(t *testing.T) {
 
 // A cancellation is urgent and may wait behind the outcome of the same run.
 func TestWithdrawnWriteFreesItsLane(t *testing.T) {
-	g := &group{behind: make(map[string][]*write)}
-	first, second, third := &write{lane: "a"}, &write{lane: "a", urgent: true}, &write{lane: "a"}
-	for _, w := range []*write{first, second, third} {
-		g.pushLocked(w)
-	}
-	for _, w := range []*write{first, second, third} {
-		if !g.withdraw(w) {
-			t.Error("a write that waits was not withdrawn")
+	for _, order := range [][]int{{0, 1, 2}, {1, 2, 0}, {2, 1, 0}} {
+		g := &group{behind: make(map[string][]*write)}
+		writes := []*write{{lane: "a"}, {lane: "a", urgent: true, awaited: true}, {lane: "a"}}
+		for _, w := range writes {
+			g.pushLocked(w)
 		}
-	}
-	if len(g.urgent)+len(g.queue)+len(g.behind) > 0 {
-		t.Errorf("left over: %v %v %v", g.urgent, g.queue, g.behind)
+		for _, i := range order {
+			if !g.withdraw(writes[i]) || g.withdraw(writes[i]) {
+				t.Errorf("order %v: write %d waits, and was not withdrawn once", order, i)
+			}
+		}
+		if len(g.urgent)+len(g.queue)+len(g.behind)+g.eager+g.awaited > 0 {
+			t.Errorf("order %v left over: %v %v %v, %d eager and %d awaited", order, g.urgent, g.queue, g.behind, g.eager, g.awaited)
+		}
 	}
 }

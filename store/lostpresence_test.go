@@ -90,3 +90,32 @@ func TestPresenceIsLostWhenOnlyRenewalsAreAnswered(t *testing.T) {
 		hung.Store(false)
 	})
 }
+
+// TestPresenceIsLostWhenNoRenewalIsAnswered checks that a presence is lost before its lease expires, and is not put back then.
+func TestPresenceIsLostWhenNoRenewalIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := mem.New(mem.Config{Faults: mem.FaultFunc(func(op mem.Op) (v mem.Verdict) {
+			if op.Kind == mem.KeepAlive {
+				v = mem.Verdict{Action: mem.Refuse, Hang: true}
+			}
+			return v
+		})})
+		defer srv.Close()
+		s := New(Config{Prefix: prefix, Process: "p"}, srv.Client(), nullLog)
+		defer s.Close()
+		p, err := s.PresentWorker(t.Context(), job.Worker{Name: "w", Capacity: 1, Started: epoch}, 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close(t.Context())
+		time.Sleep(4*time.Second + time.Millisecond)
+		synctest.Wait()
+		if !isLost(p) {
+			t.Error("it is not lost at its deadline")
+		}
+		time.Sleep(time.Minute)
+		if got := value(t, srv.Client(), s.keys.record(KindWorkers, "w")); got != "" {
+			t.Errorf("the record is %q, want none", got)
+		}
+	})
+}

@@ -187,6 +187,7 @@ func TestAMirrorSurvivesTheEndsOfItsWatch(t *testing.T) {
 					for n := range 5 {
 						remove(t, c, s.keys.run("j", slot("j", n).ID))
 					}
+					put(t, c, s.keys.run("j", slot("j", 6).ID), `{"job":"j","id":"`+slot("j", 6).ID+`","state":"canceled"}`)
 					remove(t, c, prefix+"/strange")
 					remove(t, c, s.keys.job("bad"))
 					for n := 8; n < 12; n++ {

@@ -169,8 +169,8 @@ func (p *Presence) isLost() bool {
 
 func (p *Presence) lose() { p.once.Do(func() { close(p.lost) }) }
 
-// replace writes v in place of the present record. It fails if another record appears after it has read the present one, because
-// that record belongs to a later session.
+// replace writes v in place of the present record. The write names one revision of it, so a late sending replaces no record of a
+// later session. If the record changes between the read and the write, replace tries again.
 func (p *Presence) replace(ctx context.Context, v any) error {
 	for {
 		rev, err := p.store.revisionOf(ctx, p.key)

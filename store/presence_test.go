@@ -73,10 +73,12 @@ func TestOverwrittenPresenceIsRepaired(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)
+		key, longer := s.keys.record(KindWorkers, "w"), `{"name":"w-longer","session":"1f","capacity":1}`
+		put(t, c, key+"-longer", longer) // another worker
 		p := present(t, s)
-		key := s.keys.record(KindWorkers, "w")
 		ours := value(t, c, key)
-		for _, v := range []string{"garbage", "", "{}", "null", strings.Replace(ours, `"capacity":1`, `"capacity":9`, 1)} {
+		put(t, c, key+"-longer", longer)
+		for _, v := range []string{"garbage", "", "{}", "null", ours, strings.Replace(ours, `"capacity":1`, `"capacity":9`, 1)} {
 			rev := put(t, c, key, v)
 			eventually(t, "put right", func() bool {
 				resp, err := c.Get(t.Context(), key)
@@ -92,7 +94,6 @@ func TestOverwrittenPresenceIsRepaired(t *testing.T) {
 			}
 			eventually(t, "put right", func() bool { return value(t, c, key) == ours })
 		}
-		put(t, c, key+"-longer", "garbage") // another key
 		eventually(t, "updated", func() bool {
 			return p.Update(t.Context(), job.Worker{Name: "w", Session: p.ID(), Capacity: 2}) == nil
 		})

@@ -61,6 +61,40 @@ func TestARemovedPresenceIsPutBack(t *testing.T) {
 	}
 }
 
+// TestAPresenceThatIsThereIsPutBackWithoutAChange reports a removal twice, as the watch and a renewal do.
+func TestAPresenceThatIsThereIsPutBackWithoutAChange(t *testing.T) {
+	c := fake(t, nil).Client()
+	s := open(t, c)
+	p := present(t, s)
+	rev := revisionOf(t, c, s.keys.record(KindWorkers, "w"))
+	for range 3 { // a presence that was lost is not put back again
+		p.lease.Gone()
+		select {
+		case <-p.Back():
+		case <-within(t).Done():
+			t.Fatal("not put back")
+		}
+	}
+	if got := revisionOf(t, c, s.keys.record(KindWorkers, "w")); got != rev || isLost(p) {
+		t.Errorf("revision %d, lost %t, want revision %d and not lost", got, isLost(p), rev)
+	}
+}
+
+// TestAPresenceInARestoredStoreIsNotPutBack checks that a process ends whose store went back.
+func TestAPresenceInARestoredStoreIsNotPutBack(t *testing.T) {
+	c := fake(t, nil).Client()
+	s := open(t, c)
+	p := present(t, s)
+	s.count.reached.fell(1)
+	if _, err := c.Revoke(t.Context(), p.lease.ID()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "lost", func() bool { return isLost(p) })
+	if got := value(t, c, s.keys.record(KindWorkers, "w")); got != "" {
+		t.Errorf("the record is %q, want none", got)
+	}
+}
+
 // revisionOf returns the revision of the record at key, which exists.
 func revisionOf(t *testing.T, c *clientv3.Client, key string) int64 {
 	t.Helper()

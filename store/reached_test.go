@@ -62,3 +62,24 @@ func TestAnAnswerOfAnEarlierStoreIsIgnored(t *testing.T) {
 		t.Error("the answer of another cluster counts")
 	}
 }
+
+// A restored store soon has a higher revision than before. But one of its records has a lower revision than the mirror knows.
+func TestAListOfARestoredStoreReplacesNothing(t *testing.T) {
+	c := fake(t, nil).Client()
+	s := open(t, c)
+	m := NewMirror(s)
+	if _, err := s.PutJob(within(t), definition("j")); err != nil {
+		t.Fatal(err)
+	}
+	const before = 1 << 20
+	m.records[KindJobs] = map[string]record{"j": {rev: before}}
+	err := s.followOnce(within(t), s.keys.All(), follower{
+		begin: m.begin, page: m.page, reset: m.reset, consumer: consumer{apply: m.apply, current: m.current},
+	})
+	if !errors.Is(err, errWentBack) || s.WentBack() == 0 {
+		t.Errorf("got %v, went back to %d", err, s.WentBack())
+	}
+	if got := m.records[KindJobs]["j"].rev; got != before {
+		t.Errorf("the mirror has the job at revision %d", got)
+	}
+}

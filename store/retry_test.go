@@ -2,11 +2,14 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/rota-scheduler/rota/store/mem"
 )
@@ -34,6 +37,46 @@ func TestResendSendsAtOnce(t *testing.T) {
 			}
 			if took := time.Since(began); err != nil || sent != 2 || open != 1 || took != want {
 				t.Errorf("resent %v: got %v after %v, sent %d times, of which %d are open; want an answer after %v, sent twice", resent, err, took, sent, open, want)
+			}
+		})
+	}
+}
+
+// A caller may take a request for not sent only if no sending of it can be applied any more.
+func TestTheOutcomeIsUnknownOnceARequestMayBeApplied(t *testing.T) {
+	unavailable := errors.New("unavailable")
+	for name, tt := range map[string]struct {
+		open    bool  // before
+		fails   error // of each sending, after which the caller gives up
+		unknown bool
+		sent    int
+	}{
+		"never sent":                             {false, nil, false, 0},
+		"sent earlier":                           {true, nil, true, 0},
+		"not answered":                           {false, unavailable, true, 1},
+		"forbidden":                              {false, rpctypes.ErrGRPCPermissionDenied, false, 1},
+		"forbidden after an unanswered sending":  {true, rpctypes.ErrGRPCPermissionDenied, true, 1},
+		"too large after an unanswered sending":  {true, rpctypes.ErrGRPCRequestTooLarge, false, 1},
+		"abandoned by its callers":               {false, errAbandoned, true, 1},
+		"no space, which the caller tells apart": {true, rpctypes.ErrGRPCNoSpace, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, giveUp := context.WithCancel(t.Context())
+			defer giveUp()
+			if tt.sent == 0 {
+				giveUp()
+			}
+			var h tries
+			sent := 0
+			err := untilDefinite(ctx, tt.open, &h, func(context.Context) error {
+				sent++
+				if !errors.Is(tt.fails, errAbandoned) { // otherwise it would be sent until the test times out
+					giveUp()
+				}
+				return tt.fails
+			}, func() {})
+			if err == nil || isUnknown(err) != tt.unknown || sent != tt.sent {
+				t.Errorf("got %v after %d sendings; want that the outcome is unknown: %t", err, sent, tt.unknown)
 			}
 		})
 	}

@@ -34,6 +34,10 @@ func TestASessionLivesUntilItsEnd(t *testing.T) {
 		if ttl, err := c.TimeToLive(ctx, got.lease); err != nil || ttl.TTL < 3500 || ttl.TTL > 3600 {
 			t.Errorf("the lease lives for %+v, %v, want an hour", ttl, err)
 		}
+		put(t, c, s.keys.record(KindSessions, "bad"), "garbage")
+		if _, err := s.Session(ctx, "bad"); !errors.Is(err, job.ErrNotFound) {
+			t.Errorf("an unreadable session: got %v, want %v", err, job.ErrNotFound)
+		}
 		used := got.Used.Add(10 * time.Minute)
 		if err := s.TouchSession(ctx, "x", got, used); err != nil {
 			t.Fatal(err)

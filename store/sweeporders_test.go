@@ -7,6 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/store/mem"
 )
 
 func TestOrdersOfAbsentWorkersAreRemoved(t *testing.T) {
@@ -43,4 +44,29 @@ func TestOrdersOfAbsentWorkersAreRemoved(t *testing.T) {
 			t.Errorf("without a term: %v", err)
 		}
 	})
+}
+
+// A worker appears after the leader has found it absent. It closes its orders itself.
+func TestOrdersOfAWorkerThatAppearsStay(t *testing.T) {
+	var appear func()
+	_, s, c := scripted(t, nil, nil, func(mem.Op) mem.Verdict {
+		appear()
+		return mem.Verdict{}
+	})
+	term := reign(t, c, "a")
+	for n := range 2 {
+		d := fire(given(slot("j", n), "w"), 0)
+		d.Cursor = nil
+		if applied := commit(t, s, term, d); applied[0].Err != nil {
+			t.Fatal(applied[0].Err)
+		}
+	}
+	appear = func() { put(t, c, s.keys.record(KindWorkers, "w"), "{}") }
+	if removed, err := s.SweepOrders(within(t), term); removed != 0 || err != nil {
+		t.Errorf("%d orders were removed (%v), want none", removed, err)
+	}
+	resp, err := c.Get(within(t), s.keys.queue("w"), clientv3.WithPrefix())
+	if err != nil || len(resp.Kvs) != 2 {
+		t.Errorf("%d orders are left (%v), want both", len(resp.Kvs), err)
+	}
 }

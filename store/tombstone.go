@@ -27,7 +27,6 @@ func (w *write) leaveTombstone(key string) {
 	w.tombstone = key
 	w.then = append(w.then, putOp(key, value, clientv3.NoLease))
 	w.bytes += len(key) + len(value)
-	w.probe = append(w.probe, key)
 }
 
 // stripPuts removes the tombstone and the audit record from w, a removal, and reports whether it had one. etcd may have applied an
@@ -48,7 +47,6 @@ func (w *write) stripPuts() bool {
 func (w *write) refuseTombstone(key string) {
 	w.tombstone = key
 	w.guards = append(w.guards, notSince(key, 0))
-	w.probe = append(w.probe, key)
 }
 
 // setTombstoneRev sets the revision for refuseTombstone.

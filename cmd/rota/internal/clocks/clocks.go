@@ -60,6 +60,7 @@ func New(cfg Config, log hclog.Logger) (*Clocks, error) {
 		return nil, err
 	}
 	c := &Clocks{cfg: cfg, log: log, scheme: scheme, client: http.Client{Transport: transport, Timeout: measureTimeout}}
+	c.leader.Clock = election.SystemClock
 	c.peers = election.NewPeerClocks(func() election.Reading { return Read(cfg.Now) })
 	return c, nil
 }
