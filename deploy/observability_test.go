@@ -126,3 +126,50 @@ func TestAlertsFireAsPromtoolSays(t *testing.T) {
 		}
 	}
 }
+
+// jobRules finds the rules about single jobs.
+var jobRules = regexp.MustCompile("(?s)```yaml prometheus\n(- alert: .*?)```")
+
+// jobRulesTest has a job that has succeeded once, one that has always failed, and missed slots that a new leader counted first.
+const jobRulesTest = `
+rule_files: [rules.yaml]
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'rota_job_last_success_timestamp_seconds{job="nightly-backup"}', values: '60x1700'}
+      - {series: 'rota_job_consecutive_failures{job="a"}', values: '2x4 3x10'}
+      - {series: 'rota_job_skipped_total{job="a",reason="missed",instance="q1"}', values: '_x10 4x1700'}
+      - {series: 'rota_job_skipped_total{job="b",reason="missed",instance="q1"}', values: '2x180 3x180'}
+      - {series: 'rota_job_skipped_total{job="c",reason="overlap",instance="q1"}', values: '_x10 4x1700'}
+    alert_rule_test:
+      - {eval_time: 5m, alertname: JobFailsAgainAndAgain, exp_alerts: [{exp_labels: {job: a}}]}
+      - {eval_time: 15m, alertname: SlotsWereMissed, exp_alerts: [{exp_labels: {job: a}}, {exp_labels: {job: b}}]}
+      - {eval_time: 170m, alertname: SlotsWereMissed, exp_alerts: []}
+      - {eval_time: 190m, alertname: SlotsWereMissed, exp_alerts: [{exp_labels: {job: b}}]}
+      - {eval_time: 1560m, alertname: BackupDoesNotSucceed, exp_alerts: []}
+      - {eval_time: 1562m, alertname: BackupDoesNotSucceed, exp_alerts: [{}]}
+`
+
+func TestTheRulesAboutSingleJobsFire(t *testing.T) {
+	promtool := lacking.Program(t, "promtool", "prometheus")
+	page, err := os.ReadFile("../docs/how-to/monitor.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := jobRules.FindSubmatch(page)
+	if rules == nil {
+		t.Fatal("the page has no rules about single jobs")
+	}
+	group := "groups:\n- name: jobs\n  rules:\n  " + strings.ReplaceAll(string(rules[1]), "\n", "\n  ")
+	dir := t.TempDir()
+	for file, text := range map[string]string{"rules.yaml": group, "test.yaml": jobRulesTest} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(promtool, "test", "rules", "test.yaml")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("promtool: %v\n%s", err, out)
+	}
+}

@@ -101,7 +101,7 @@ func (c *cli) workflows(ctx context.Context, cl *client.Client, args []string, s
 		return slices.ContainsFunc(v.Steps, func(s api.StepView) bool { return s.Ref != "" })
 	}
 	if id != "" && !slices.ContainsFunc(views, hasRun) {
-		return nil, fmt.Errorf("no job of these has a run %s: %w", id, job.ErrNotFound)
+		return nil, fmt.Errorf("none of these jobs has a run %s: %w", id, job.ErrNotFound)
 	}
 	return views, nil
 }

@@ -70,7 +70,7 @@ func (e *Overloaded) Error() string { return e.Reason }
 
 // OwnedByFile returns the Refusal of a change to a definition that a file owns.
 func OwnedByFile(kind, name, file string) error {
-	return &Refusal{fmt.Sprintf("%s %s is defined in %s: change it there, or remove it there and apply it anew", kind, name, file)}
+	return &Refusal{fmt.Sprintf("%s %s is defined in %s: change it there, or remove it there and then apply it", kind, name, file)}
 }
 
 // NotEnded returns the Refusal of a retry of a run that has not ended.

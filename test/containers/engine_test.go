@@ -73,7 +73,7 @@ func (d *dockerd) run(name string, args ...string) *exec.Cmd {
 	// An engine without a bridge removes docker0, which belongs to the engine of this machine.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if err := cmd.Start(); err != nil {
-		missing(d.t, "start %s: %v", name, err)
+		lacking.Report(d.t, "start %s: %v", name, err)
 	}
 	return cmd
 }
@@ -105,7 +105,7 @@ func (d *dockerd) start() {
 		select {
 		case <-d.ended:
 			text, _ := os.ReadFile(d.dir + "/log")
-			missing(d.t, "dockerd does not start: %s", text[max(0, len(text)-2000):])
+			lacking.Report(d.t, "dockerd does not start: %s", text[max(0, len(text)-2000):])
 		default:
 		}
 		resp, err := d.client.Get("http://docker/_ping")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -94,6 +95,25 @@ func (b *browser) accessible(what string) {
 			b.t.Errorf("%s: %s", what, line)
 		}
 	}
+}
+
+// focusInSight checks that the keyboard leads to nothing that is out of sight: below the head of the page, or beside a narrow window.
+func focusInSight(b *browser, base string) {
+	b.open(base + "/api")
+	b.do(chromedp.EmulateViewport(1280, 700), chromedp.KeyEvent("\t"))
+	b.await(5*time.Second, "the focus is below the head of the page", `(() => {
+		const e = document.querySelectorAll('main summary')[30];
+		scrollBy(0, e.getBoundingClientRect().top - 10);
+		e.focus();
+		return e.getBoundingClientRect().top >= document.querySelector('header').getBoundingClientRect().bottom;
+	})()`)
+	b.do(chromedp.EmulateViewport(320, 700), chromedp.KeyEvent("\t"))
+	b.await(5*time.Second, "the name of each view comes into sight", `[...document.querySelectorAll('header nav a')].every(e => {
+		e.focus();
+		const r = e.getBoundingClientRect();
+		return r.left >= 0 && r.right <= document.documentElement.clientWidth;
+	})`)
+	b.do(chromedp.EmulateViewport(1280, 900))
 }
 
 // TestInspect proves that the inspection finds each kind of defect.

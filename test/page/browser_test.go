@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,7 +167,7 @@ func (b *browser) shoot(name string) {
 var views = []struct {
 	name  string
 	width int64
-}{{"light", 1280}, {"dark", 1280}, {"zoom", 640}, {"phone", 360}, {"narrow", 320}}
+}{{"light", 1280}, {"dark", 1280}, {"tablet", 870}, {"zoom", 640}, {"phone", 360}, {"narrow", 320}}
 
 // inSight holds unless the head of the page has scrolled the name of the present view out of sight.
 const inSight = `[...document.querySelectorAll('header nav [aria-current]')].every(a => {
@@ -183,7 +184,7 @@ func (b *browser) picture(kind, path string) {
 		b.dark(v.name == "dark")
 		b.do(chromedp.EmulateViewport(v.width, 900))
 		b.shoot(fmt.Sprintf("%s-%.30s-%s", kind, name, v.name))
-		if v.name != "zoom" && v.name != "narrow" {
+		if !slices.Contains([]string{"tablet", "zoom", "narrow"}, v.name) {
 			b.accessible(fmt.Sprintf("%s %s, %s", kind, path, v.name))
 		}
 		b.await(5*time.Second, fmt.Sprintf("%s %s shows the name of its view, %s", kind, path, v.name), inSight)

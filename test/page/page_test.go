@@ -56,6 +56,7 @@ func TestPage(t *testing.T) {
 	t.Run("live output", func(t *testing.T) { liveOutput(t, c, base) })
 	t.Run("the next attempt", func(t *testing.T) { b.t = t; nextAttempt(t, b, c, base) })
 	t.Run("a job that is gone", func(t *testing.T) { b.t = t; goneJob(t, b, c, base) })
+	t.Run("the focus is in sight", func(t *testing.T) { b.t = t; focusInSight(b, base) })
 	t.Run("the focus stays", func(t *testing.T) { b.t = t; focusStays(t, b, base) })
 	t.Run("the focus returns", func(t *testing.T) { b.t = t; focusReturns(t, b, base) })
 	t.Run("nothing moves", func(t *testing.T) { b.t = t; nothingMoves(t, b, base) })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/store/embedded"
+	"github.com/rota-scheduler/rota/test/buffer"
 )
 
 // TestADataDirIsOfOneProcess starts two processes with one data directory. They have no worker, so only the lock of the directory
@@ -27,7 +28,7 @@ func TestADataDirIsOfOneProcess(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	err := Run(ctx, Config{Settings: second, Version: version}, logger(&logBuffer{}))
+	err := Run(ctx, Config{Settings: second, Version: version}, logger(&buffer.Buffer{}))
 	if !IsConfig(err) || !strings.Contains(err.Error(), first.Node.DataDir+": in use by another process, held by process "+strconv.Itoa(os.Getpid())) {
 		t.Errorf("a second process: got %v, want an error of configuration that names the directory and who has it", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"io"
 	"net/http"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/verify"
+	"github.com/rota-scheduler/rota/test/buffer"
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
@@ -77,7 +79,7 @@ func (r *running) sound(t testing.TB) verify.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, log, err := r.node.store.Log(t.Context(), rev)
+	_, log, err := r.node.store.Log(t.Context(), rev, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +208,7 @@ func TestWithoutEtcd(t *testing.T) {
 	set := outside(t, "q1", "http://"+ports.Addr(t))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	log := &logBuffer{}
+	log := &buffer.Buffer{}
 	go func() { done <- Run(ctx, Config{Settings: set, Version: version}, logger(log)) }() // waited for below
 	c, err := client.New(client.Config{Servers: "http://" + set.HTTP.Listen})
 	if err != nil {
@@ -253,7 +255,7 @@ func TestAStartThatFailsLeavesNothingBehind(t *testing.T) {
 	t.Run("its address is taken", func(t *testing.T) {
 		other := settings(t, "q2")
 		other.HTTP.Listen = set.HTTP.Listen
-		if err := Run(t.Context(), Config{Settings: other}, logger(&logBuffer{})); err == nil || !strings.Contains(err.Error(), "in use") {
+		if err := Run(t.Context(), Config{Settings: other}, logger(&buffer.Buffer{})); err == nil || !strings.Contains(err.Error(), "in use") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -261,7 +263,7 @@ func TestAStartThatFailsLeavesNothingBehind(t *testing.T) {
 		other := outside(t, "q2", set.Etcd.Embedded.Client)
 		other.Node.DataDir = set.Node.DataDir
 		began := time.Now()
-		if err := Run(t.Context(), Config{Settings: other}, logger(&logBuffer{})); !IsConfig(err) || !strings.Contains(err.Error(), set.Node.DataDir) {
+		if err := Run(t.Context(), Config{Settings: other}, logger(&buffer.Buffer{})); !IsConfig(err) || !strings.Contains(err.Error(), set.Node.DataDir) {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(began); took > 15*time.Second {

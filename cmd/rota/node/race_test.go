@@ -12,6 +12,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/buffer"
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
@@ -131,7 +132,7 @@ func TestAStopWhileEtcdHasNoMajority(t *testing.T) {
 	set := settings(t, "q1")
 	set.Etcd.Embedded.Cluster = "q1=" + set.Etcd.Embedded.Peer + ",q2=http://" + ports.Addr(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	log, done := &logBuffer{}, make(chan error, 1)
+	log, done := &buffer.Buffer{}, make(chan error, 1)
 	go func() { done <- Run(ctx, Config{Settings: set, Version: version}, logger(log)) }() // waited for below
 	eventually(t, "it waits for the other", func() bool { return strings.Contains(log.String(), "waiting for other members") })
 	cancel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/test/buffer"
 )
 
 func TestANodeOpensASocketForItsUser(t *testing.T) {
@@ -40,7 +41,7 @@ func TestANodeOpensASocketForItsUser(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil { // a killed process leaves its socket, and this is none
 		t.Fatal(err)
 	}
-	err = Run(t.Context(), Config{Settings: set, Version: version}, logger(&logBuffer{}))
+	err = Run(t.Context(), Config{Settings: set, Version: version}, logger(&buffer.Buffer{}))
 	if !IsConfig(err) || !strings.Contains(err.Error(), "is no socket") {
 		t.Errorf("another file in place of the socket: got %v, want a refusal", err)
 	}

@@ -32,13 +32,9 @@ func main() {
 	}
 }
 
-// run runs a worker until ctx ends. ROTA_… variables win over these settings.
+// run runs a worker until ctx ends.
 func run(ctx context.Context, environ []string) error {
-	settings, err := config.LoadSettings(settingsFile(), nil, append([]string{
-		"ROTA_NODE_NAME=handlers",
-		"ROTA_NODE_DATA_DIR=" + os.TempDir() + "/rota-handlers",
-		"ROTA_HTTP_LISTEN=127.0.0.1:8480",
-	}, environ...))
+	settings, err := loadSettings(environ)
 	if err != nil {
 		return err
 	}
@@ -49,16 +45,21 @@ func run(ctx context.Context, environ []string) error {
 	}, hclog.New(&hclog.LoggerOptions{Name: "handlers"}))
 }
 
-// settingsFile returns the path of the settings: ROTA_CONFIG, or the file that a local `rota dev` writes for workers.
-func settingsFile() string {
+// loadSettings reads the file that ROTA_CONFIG names. Without it, the worker is one of the local `rota dev`.
+func loadSettings(environ []string) (config.Settings, error) {
 	if file := os.Getenv("ROTA_CONFIG"); file != "" {
-		return file
+		return config.LoadSettings(file, nil, environ)
 	}
 	state := os.Getenv("XDG_STATE_HOME")
 	if state == "" {
 		state = filepath.Join(os.Getenv("HOME"), ".local", "state")
 	}
-	return filepath.Join(state, "rota", "dev.yaml")
+	// The file of `rota dev` has the way to its etcd. ROTA_… variables win over these settings.
+	return config.LoadSettings(filepath.Join(state, "rota", "dev.yaml"), nil, append([]string{
+		"ROTA_NODE_NAME=handlers",
+		"ROTA_NODE_DATA_DIR=" + filepath.Join(os.TempDir(), "rota-handlers"),
+		"ROTA_HTTP_LISTEN=127.0.0.1:8480",
+	}, environ...))
 }
 
 // greet does the work of `handler: greet`. It must tolerate a second call for the same run: t.Key is the same for all

@@ -36,7 +36,7 @@ func Gather(ctx context.Context, now time.Time, s Source) doctor.Facts {
 	askReplicas(ctx, s, &f)
 	members.Wait()
 	if n := countOnlyWorkers(&f); n > 0 {
-		f.Unseen = append(f.Unseen, fmt.Sprintf("%s: those of %d processes that only work", doctor.AreaCertificates, n))
+		f.Unseen = append(f.Unseen, fmt.Sprintf("%s: those of workers that are no replicas (%d)", doctor.AreaCertificates, n))
 	}
 	if s.Settings != nil {
 		f.Served, f.Broken = append(f.Served, certificates(s.Settings)...), broken(s.Settings)

@@ -350,11 +350,13 @@ document.addEventListener('submit', e => { // a second click sends nothing twice
   if (e.target.matches('form.action') && button) setTimeout(() => { button.disabled = true; });
 });
 
-// In a narrow window the names of the views are one line, which begins at the present view.
+// In a narrow window the names of the views are one line, which begins at the present view and follows the keyboard.
 const views = $('header nav'), here = $('[aria-current]', views);
-const center = () => { if (here) views.scrollLeft = here.offsetLeft + here.offsetWidth / 2 - views.clientWidth / 2; };
-center();
-addEventListener('resize', center);
+const center = e => { if (e) views.scrollLeft = e.offsetLeft + e.offsetWidth / 2 - views.clientWidth / 2; };
+center(here);
+addEventListener('resize', () => center(here));
+views.addEventListener('focusin', () => center($(':focus-visible', views))); // a click must not move what it hits
+views.addEventListener('focusout', e => { if (!views.contains(e.relatedTarget)) center(here); });
 
 // Keys.
 const help = $('#help'), keys = $('#keys');
