@@ -40,16 +40,16 @@ func (s *Store) Walk(ctx context.Context, take func(job.Change)) (rev int64, err
 	})
 }
 
-// BriefLog is how much of the log a live store can read, in bytes. For each step of a watch of the past, etcd reads everything since
-// the start of that step, and applies no write meanwhile. With more, processes would lose their leases.
+// BriefLog is how much of the log a live store can read, in bytes. For each step of a watch of the past, etcd reads everything
+// since the start of that step, and applies no write meanwhile. With more, processes would lose their leases.
 const BriefLog = 8 << 20
 
 // minRevision is the number of bytes that Log counts at least for a revision, which other clients of etcd may have written.
 const minRevision = 1 << 10
 
-// Log reads the latest changes up to revision upTo that etcd has not compacted. It goes back until it has read enough bytes, and may
-// read twice as many. It returns the changes of one revision together. from is the oldest revision that it has read: 1 if it has
-// read all.
+// Log reads the latest changes up to revision upTo that etcd has not compacted. It goes back until it has read enough bytes, and
+// may read twice as many. It returns the changes of one revision together. from is the oldest revision that it has read: 1 if it
+// has read all.
 func (s *Store) Log(ctx context.Context, upTo int64, enough int) (from int64, log [][]job.Change, err error) {
 	from = upTo + 1
 	for span, read := int64(16), 0; from > 1 && read < enough; span *= 2 {

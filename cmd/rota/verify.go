@@ -47,7 +47,7 @@ If one is broken, print a list and exit with code 1. The last line says which ch
 		},
 	}
 	addStoreFlags(cmd, &file, &endpoints, "settings file with the address of the store (ROTA_CONFIG)")
-	cmd.Flags().BoolVar(&all, "all-changes", false, "check all changes that etcd still keeps; etcd may take no writes for seconds meanwhile")
+	cmd.Flags().BoolVar(&all, "all-changes", false, "check all changes that etcd still keeps; writes may wait for seconds meanwhile")
 	return cmd
 }
 
