@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/lacking"
 )
 
@@ -163,9 +164,7 @@ func TestTheRulesAboutSingleJobsFire(t *testing.T) {
 	group := "groups:\n- name: jobs\n  rules:\n  " + strings.ReplaceAll(string(rules[1]), "\n", "\n  ")
 	dir := t.TempDir()
 	for file, text := range map[string]string{"rules.yaml": group, "test.yaml": jobRulesTest} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		files.Write(t, filepath.Join(dir, file), text)
 	}
 	cmd := exec.Command(promtool, "test", "rules", "test.yaml")
 	cmd.Dir = dir

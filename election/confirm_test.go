@@ -15,7 +15,9 @@ import (
 // contenderFor returns a candidacy whose session and campaign were not started, with a key in the queue.
 func contenderFor(t *testing.T, client *clientv3.Client, name string) *candidacy {
 	t.Helper()
-	e := New(Config{Prefix: prefixOf(t), Name: name}, client, hclog.NewNullLogger())
+	cfg := quick(name)
+	cfg.Prefix = prefixOf(t)
+	e := New(cfg, client, hclog.NewNullLogger())
 	lease, err := Grant(call(t), client, e.cfg.lease(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +149,10 @@ func (t *slowTxn) Commit() (*clientv3.TxnResponse, error) {
 	if t.compares {
 		t.slow.first.Do(func() {
 			for range 2 {
-				<-t.slow.reads
+				select {
+				case <-t.slow.reads:
+				case <-time.After(patience):
+				}
 			}
 		})
 	}

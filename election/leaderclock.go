@@ -17,11 +17,11 @@ type LeaderClock struct {
 	shown    time.Time     // guarded by mu: the leader's clock showed at least this at received
 	received time.Time     // guarded by mu: on the monotonic clock
 	took     time.Duration // guarded by mu: the leader's clock showed at most shown + took at received
-	ours     Reading       // guarded by mu: our clocks when the answer was recorded; zero without Clock
+	ours     Reading       // guarded by mu: our clocks before the request; zero without Clock
 }
 
 const (
-	// maxStep is the largest step ahead of the leader's clock that LeaderClock accepts. A leader whose clock was set
+	// maxStep is the largest step ahead of the leader's clock that LeaderClock accepts while its last answer is recent. A leader whose clock was set
 	// ahead by more loses its term. Until then, no run starts by the new time.
 	maxStep = time.Second
 	// leaderClockAge is how long an answer counts unless a later one is more exact. In that time, clocks that run at different
@@ -34,8 +34,9 @@ const (
 
 // Record takes an answer of the replica that leads term. The replica's clock showed answered. We received the answer at
 // received, and had sent the request took earlier. Record uses the answer if it is the most exact one, or shows that
-// the clock has been set. If the last answer is old, Record uses any answer.
-func (l *LeaderClock) Record(term int64, answered time.Time, took time.Duration, received time.Time) {
+// the clock has been set. If the last answer is old, Record uses any answer. sent is what Clock read before the request, so that a
+// suspension during the request shows.
+func (l *LeaderClock) Record(term int64, answered time.Time, took time.Duration, received time.Time, sent Reading) {
 	if term == 0 {
 		return
 	}
@@ -43,28 +44,22 @@ func (l *LeaderClock) Record(term int64, answered time.Time, took time.Duration,
 	defer l.mu.Unlock()
 	elapsed := received.Sub(l.received)
 	least := l.shown.Add(elapsed)
-	now := l.read()
-	old := elapsed > leaderClockAge || now.suspendedSince(l.ours) != nil
+	old := elapsed > leaderClockAge || sent.suspendedSince(l.ours) != nil
 	if term == l.term && !old && answered.Sub(least) > l.took+maxStep {
 		return
 	}
 	if term > l.term || term == l.term && (old || answered.After(least) || least.After(answered.Add(took))) {
-		l.term, l.shown, l.received, l.took, l.ours = term, answered.Round(0), received, took, now
+		l.term, l.shown, l.received, l.took, l.ours = term, answered.Round(0), received, took, sent
 	}
-}
-
-// read reads our clocks; the zero Reading without Clock.
-func (l *LeaderClock) read() Reading {
-	if l.Clock == nil {
-		return Reading{}
-	}
-	return l.Clock()
 }
 
 // elapsedLocked returns the time since the last answer. If the machine was suspended since, the monotonic clock did not count that
 // time, and elapsedLocked returns false.
 func (l *LeaderClock) elapsedLocked() (time.Duration, bool) {
-	return time.Since(l.received), l.read().suspendedSince(l.ours) == nil
+	if l.Clock == nil {
+		return time.Since(l.received), true
+	}
+	return time.Since(l.received), l.Clock().suspendedSince(l.ours) == nil
 }
 
 // Now returns a lower bound of the time that the clock of the leader of term shows now; false if no recent answer of it is

@@ -24,29 +24,29 @@ func TestLeaderClockIsALowerBound(t *testing.T) {
 			t.Errorf("%s: %v behind the true clock, want %v to %v", what, behind, wantBehind, atMost)
 		}
 	}
-	l.Record(7, leader(received.Add(-20*time.Millisecond)), 30*time.Millisecond, received)
+	l.Record(7, leader(received.Add(-20*time.Millisecond)), 30*time.Millisecond, received, Reading{})
 	check("an answer that took 20 ms", 20*time.Millisecond, 21*time.Millisecond)
-	l.Record(7, leader(received.Add(-2*time.Millisecond)), 5*time.Millisecond, received)
+	l.Record(7, leader(received.Add(-2*time.Millisecond)), 5*time.Millisecond, received, Reading{})
 	check("a more exact answer", 2*time.Millisecond, 3*time.Millisecond)
-	l.Record(7, leader(received.Add(-40*time.Millisecond)), 50*time.Millisecond, received)
+	l.Record(7, leader(received.Add(-40*time.Millisecond)), 50*time.Millisecond, received, Reading{})
 	check("a less exact answer", 2*time.Millisecond, 3*time.Millisecond)
 	if _, known := l.Now(8); known {
 		t.Error("the clock of the leader of another term is known")
 	}
-	l.Record(0, time.Now(), 0, received) // from a replica that does not lead
+	l.Record(0, time.Now(), 0, received, Reading{}) // from a replica that does not lead
 	check("another replica's answer", 2*time.Millisecond, 3*time.Millisecond)
 
 	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) } // the clock was set back
-	l.Record(7, leader(received.Add(-10*time.Millisecond)), 15*time.Millisecond, received)
+	l.Record(7, leader(received.Add(-10*time.Millisecond)), 15*time.Millisecond, received, Reading{})
 	check("after it was set back", 10*time.Millisecond, 11*time.Millisecond)
 
 	leader = func(at time.Time) time.Time { return at.Add(90 * time.Second) } // the clock was set ahead, which ends the term
-	l.Record(7, leader(received.Add(-10*time.Millisecond)), 15*time.Millisecond, received)
+	l.Record(7, leader(received.Add(-10*time.Millisecond)), 15*time.Millisecond, received, Reading{})
 	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) }
 	check("after it was set ahead", 10*time.Millisecond, 11*time.Millisecond)
 
 	leader = func(at time.Time) time.Time { return at.Add(-time.Second) } // another replica leads, by its own clock
-	l.Record(9, leader(received), time.Millisecond, received)
+	l.Record(9, leader(received), time.Millisecond, received, Reading{})
 	if got, known := l.Now(9); !known || got.After(leader(time.Now())) {
 		t.Errorf("the next leader: got %v, %v", got, known)
 	}
@@ -58,7 +58,7 @@ func TestAnOldAnswerOfTheLeaderStartsNoRun(t *testing.T) {
 	for age, want := range map[time.Duration]bool{9 * time.Second: true, 11 * time.Second: false} {
 		var l LeaderClock
 		received := time.Now().Add(-age)
-		l.Record(7, received.Add(500*time.Millisecond), time.Millisecond, received)
+		l.Record(7, received.Add(500*time.Millisecond), time.Millisecond, received, Reading{})
 		if _, known := l.Now(7); known != want {
 			t.Errorf("after %v: known is %t, want %t", age, known, want)
 		}
@@ -76,7 +76,7 @@ func TestTheLeadersClockIsKnownAgainAfterASuspension(t *testing.T) {
 		return Reading{Mono: now, Wall: now.Add(asleep), Boot: now.Sub(began) + time.Hour + asleep}
 	}}
 	leader := time.Now()
-	l.Record(7, leader, time.Millisecond, time.Now())
+	l.Record(7, leader, time.Millisecond, time.Now(), l.Clock())
 	if _, known := l.Now(7); !known {
 		t.Error("the first answer is not used")
 	}
@@ -88,18 +88,24 @@ func TestTheLeadersClockIsKnownAgainAfterASuspension(t *testing.T) {
 		t.Errorf("after the suspension, the offset is %v", o.Ahead)
 	}
 	leader = leader.Add(time.Hour)
-	l.Record(7, leader, time.Millisecond, time.Now())
+	l.Record(7, leader, time.Millisecond, time.Now(), l.Clock())
 	if at, known := l.Now(7); !known || at.Before(leader) {
 		t.Errorf("after the next answer: %v, %t; want at least %v", at, known, leader)
+	}
+	sent := l.Clock()
+	asleep += time.Hour // while the request is under way
+	l.Record(7, leader, time.Millisecond, time.Now(), sent)
+	if at, known := l.Now(7); known {
+		t.Errorf("after a suspension during a request, the clock shows %v", at)
 	}
 }
 
 func TestAnyAnswerReplacesAnOldOne(t *testing.T) {
 	var l LeaderClock
 	received := time.Now()
-	l.Record(7, received, time.Millisecond, received.Add(-leaderClockAge-time.Second))
+	l.Record(7, received, time.Millisecond, received.Add(-leaderClockAge-time.Second), Reading{})
 	ahead := received.Add(time.Minute)
-	l.Record(7, ahead, time.Millisecond, received)
+	l.Record(7, ahead, time.Millisecond, received, Reading{})
 	if at, known := l.Now(7); !known || at.Before(ahead) {
 		t.Errorf("got %v, %t; want at least %v", at, known, ahead)
 	}
@@ -131,7 +137,7 @@ func TestAnOffsetWithinTheToleranceIsNotBeyond(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l LeaderClock
 			now := time.Now()
-			l.Record(7, now.Add(tt.ahead-tt.took/2), tt.took, now)
+			l.Record(7, now.Add(tt.ahead-tt.took/2), tt.took, now, Reading{})
 			o, known := l.Offset(now)
 			if !known || o.Ahead != tt.ahead || o.Beyond(tolerance) != tt.want {
 				t.Errorf("%v ahead by an answer that took %v: got %+v, %t; want beyond the tolerance: %t", tt.ahead, tt.took, o, known, tt.want)

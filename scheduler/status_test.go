@@ -93,7 +93,9 @@ func TestBehind(t *testing.T) {
 			time.Sleep(2*time.Minute + enough)
 			synctest.Wait()
 			sent := r.store.commits()
-			sent[0].answer(job.Applied{Rev: 200})
+			if len(sent) == 2 {
+				sent[0].answer(job.Applied{Rev: 200})
+			}
 			synctest.Wait()
 			if d := behind(r); len(sent) != 2 || d != enough {
 				t.Errorf("%d decisions, behind by %v; want that of the second", len(sent), d)

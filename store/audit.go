@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -47,12 +48,18 @@ const BriefLog = 8 << 20
 // minRevision is the number of bytes that Log counts at least for a revision, which other clients of etcd may have written.
 const minRevision = 1 << 10
 
-// Log reads the latest changes up to revision upTo that etcd has not compacted. It goes back until it has read enough bytes, and
-// may read twice as many. It returns the changes of one revision together. from is the oldest revision that it has read: 1 if it
-// has read all.
+// maxSpan bounds a step of Log in revisions, because older revisions may be much larger than later ones.
+const maxSpan = 512
+
+// Log reads the latest changes up to revision upTo that etcd has not compacted. It goes back in steps until it has read enough
+// bytes. The last step may read as much again, or more if older revisions are larger. With math.MaxInt, Log reads everything in
+// one step. It returns the changes of one revision together. from is the oldest revision that it has read: 1 if it has read all.
 func (s *Store) Log(ctx context.Context, upTo int64, enough int) (from int64, log [][]job.Change, err error) {
-	from = upTo + 1
-	for span, read := int64(16), 0; from > 1 && read < enough; span *= 2 {
+	from, span := upTo+1, int64(16)
+	if enough == math.MaxInt {
+		span = upTo
+	}
+	for read := 0; from > 1 && read < enough; span = min(2*span, maxSpan) {
 		start, older, bytes, err := s.logBetween(ctx, max(1, from-span), from-1)
 		if err != nil {
 			return 0, nil, err

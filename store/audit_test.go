@@ -76,9 +76,9 @@ func TestTheLogIsReadWithALateToken(t *testing.T) {
 	}
 }
 
-// TestTheLogHoldsUpNoWrites reads the log of a store with a long history. For a watch of the past, etcd reads everything since the
+// TestABriefLogIsBounded reads the log of a store with a long history. For a watch of the past, etcd reads everything since the
 // start of the watch at once, while no write is applied.
-func TestTheLogHoldsUpNoWrites(t *testing.T) {
+func TestABriefLogIsBounded(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)
 	long := strings.Repeat("x", 256<<10)
@@ -101,6 +101,29 @@ func TestTheLogHoldsUpNoWrites(t *testing.T) {
 	if n := 3 * BriefLog / len(long); len(log) != n {
 		t.Errorf("got %d changes of all, want %d", len(log), n)
 	}
+}
+
+// TestALogWithLargeOldRevisionsIsBounded has many small revisions after large ones.
+func TestALogWithLargeOldRevisionsIsBounded(t *testing.T) {
+	c := fake(t, nil).Client()
+	s := open(t, c)
+	long := strings.Repeat("x", 32<<10)
+	for range 2000 {
+		put(t, c, prefix+"/jobs/UPPER", long)
+	}
+	const small = 4100 // 16 and then up to maxSpan at a time, they do not count as enough
+	for range small {
+		put(t, c, prefix+"/jobs/UPPER", "x")
+	}
+	rev := revision(t, c)
+	from, log, err := s.Log(within(t), rev, BriefLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if large := len(log) - small; large <= 0 || large > maxSpan {
+		t.Errorf("read %d of the large revisions, want at most %d", large, maxSpan)
+	}
+	wantRevisions(t, log, from, rev)
 }
 
 // TestTheLogIsReadToItsStart reads a log in several parts, and then what a compaction left of it.

@@ -2,11 +2,15 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/rota-scheduler/rota/store/mem"
 )
 
 // A process uses an open gate only while few of its own submissions are missing in its mirror.
@@ -55,27 +59,32 @@ func TestAnUnknownSubmissionCountsForAWhile(t *testing.T) {
 func TestAnOldMirrorAdmitsNothing(t *testing.T) {
 	for name, most := range map[string]int{"through a gate that another process closed": 1000, "before it shows the closed gate": 1} {
 		t.Run(name, func(t *testing.T) {
-			c := fake(t, nil).Client()
-			s := open(t, c)
-			m := NewMirror(s)
-			following, cancel := context.WithCancel(t.Context())
-			var wg sync.WaitGroup
-			wg.Go(func() { _ = m.Follow(following) })
-			catchUp(t, s, m)
-			cancel()
-			wg.Wait()
-			if most > 1 {
-				put(t, c, s.keys.record(KindIntake, "j"), `{"op":"another"}`)
-			}
-			ctx, giveUp := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer giveUp()
-			r := submission("j", "a")
-			if _, err := NewIntake(s, m, 100_000).Submit(ctx, r, most); err == nil {
-				t.Error("no error")
-			}
-			if got := value(t, c, s.keys.run("j", r.ID)); got != "" {
-				t.Errorf("the run was written: %s", got)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				srv := mem.New(mem.Config{})
+				defer srv.Close()
+				c := srv.Client()
+				s := New(Config{Prefix: prefix, Process: "p"}, c, nullLog)
+				defer s.Close()
+				m := NewMirror(s)
+				following, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				wg.Go(func() { _ = m.Follow(following) })
+				catchUp(t, s, m)
+				cancel()
+				wg.Wait()
+				if most > 1 {
+					put(t, c, s.keys.record(KindIntake, "j"), `{"op":"another"}`)
+				}
+				ctx, giveUp := context.WithTimeout(t.Context(), time.Minute)
+				defer giveUp()
+				r := submission("j", "a")
+				if _, err := NewIntake(s, m, 100_000).Submit(ctx, r, most); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, want the end of the context", err)
+				}
+				if got := value(t, c, s.keys.run("j", r.ID)); got != "" {
+					t.Errorf("the run was written: %s", got)
+				}
+			})
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -28,7 +29,7 @@ func mostAwaiting(t *testing.T, s *Store, name string) (most int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, log, err := s.Log(within(t), rev, BriefLog)
+	_, log, err := s.Log(within(t), rev, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,13 +61,13 @@ func TestARemovedPresenceIsPutBack(t *testing.T) {
 	}
 }
 
-// TestAPresenceThatIsThereIsPutBackWithoutAChange reports a removal twice, as the watch and a renewal do.
+// TestAPresenceThatIsThereIsPutBackWithoutAChange reports a removal several times, as the watch and a renewal do.
 func TestAPresenceThatIsThereIsPutBackWithoutAChange(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)
 	p := present(t, s)
 	rev := revisionOf(t, c, s.keys.record(KindWorkers, "w"))
-	for range 3 { // a presence that was lost is not put back again
+	for range 3 { // if the presence counted as lost, the next report would not be answered
 		p.lease.Gone()
 		select {
 		case <-p.Back():

@@ -70,8 +70,13 @@ func notBegun(ctx context.Context, cl *client.Client, jobName string, active []s
 		if err != nil {
 			return nil, 0, err
 		}
-		active = slices.DeleteFunc(active, func(name string) bool { return name == r.Ref })
-		all--
+		parent := ""
+		if id := r.CopyOf(); id != "" { // the run of all copies ends with them
+			parent = r.Job + "/" + id
+		}
+		before := len(active)
+		active = slices.DeleteFunc(active, func(name string) bool { return name == r.Ref || name == parent })
+		all -= max(1, before-len(active))
 	}
-	return active, all, nil
+	return active, max(all, len(active)), nil
 }

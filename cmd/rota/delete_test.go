@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestARemovalListsTheRunsThatItCancels removes a job without a schedule. One of its runs waits, and another one has begun.
@@ -25,10 +25,7 @@ func TestARemovalListsTheRunsThatItCancels(t *testing.T) {
 	server := httptest.NewServer(api.New(api.DefaultConfig(), fake.backend(), hclog.NewNullLogger()).Handler())
 	t.Cleanup(server.Close)
 	t.Setenv("HOME", t.TempDir())
-	file := filepath.Join(t.TempDir(), "none.yaml")
-	if err := os.WriteFile(file, []byte("version: 1\njobs: {}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := files.Write(t, filepath.Join(t.TempDir(), "none.yaml"), "version: 1\njobs: {}\n")
 	for _, command := range []string{"diff " + file + " --prune", "delete old"} {
 		var out, errs bytes.Buffer
 		run(t.Context(), append(strings.Fields(command), "--server", server.URL), strings.NewReader(""), &out, &errs)

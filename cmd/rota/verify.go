@@ -36,7 +36,7 @@ func newVerifyCommand(c *cli) *cobra.Command {
   - no run was repeated whose job forbids it
 
 If one is broken, print a list and exit with code 1. The last line says which changes were checked. They are those of the latest
-8 to 16 MiB, unless you ask for --all-changes.
+8 MiB or so, unless you ask for --all-changes.
 
 ` + whichStore,
 		Example: `  rota verify --endpoints http://127.0.0.1:2379
@@ -47,7 +47,8 @@ If one is broken, print a list and exit with code 1. The last line says which ch
 		},
 	}
 	addStoreFlags(cmd, &file, &endpoints, "settings file with the address of the store (ROTA_CONFIG)")
-	cmd.Flags().BoolVar(&all, "all-changes", false, "check all changes that etcd still keeps; writes may wait for seconds meanwhile")
+	cmd.Flags().BoolVar(&all, "all-changes", false,
+		"check all changes that etcd still keeps; with a long history, writes stop meanwhile, and processes can lose their leases")
 	return cmd
 }
 

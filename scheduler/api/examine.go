@@ -27,7 +27,7 @@ const ExamineTimeout = 2 * time.Minute
 // VerifyView says which invariants are broken.
 type VerifyView struct {
 	verify.Report
-	From     int64 `json:"from_revision" doc:"The oldest change that the store still has"`
+	From     int64 `json:"from_revision" doc:"The oldest revision whose changes were checked; 1 if all were"`
 	Revision int64 `json:"revision" doc:"Store revision of the records"`
 }
 

@@ -272,7 +272,7 @@ func TestAnAttemptThatBeganAlwaysShows(t *testing.T) {
 			t.Errorf("the run whose attempt %d begins has begun: %t, want %t", begins+1, got, want)
 		}
 		if len(r.Attempts) != 20 || r.LostAttempts() != 50 || r.Attempts[0].Number != 1 || r.Attempts[19].Number != 50 {
-			t.Errorf("kept %d attempts, %d count as lost, the last is %d", len(r.Attempts), r.LostAttempts(), r.Attempts[19].Number)
+			t.Errorf("%d attempts count as lost, kept are %+v", r.LostAttempts(), r.Attempts)
 		}
 	}
 }

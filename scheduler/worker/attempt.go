@@ -218,7 +218,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	}
 	req.Inputs = inputs
 	w.cfg.Observer.Began(&a.run, w.now().Sub(a.startAt))
-	out := output.New(w.outputs, a.name, a.run.Attempt, job.OutputTail, output.DefaultCap)
+	out := output.New(w.outputs, a.name, a.run.Attempt, job.OutputTail, output.MaxFile)
 	req.Output = out
 	o = w.exec.Execute(ctx, req)
 	if err := out.Close(); err != nil {

@@ -55,18 +55,6 @@ func TestAnOutcomeThatItsRecordHasNoRoomFor(t *testing.T) {
 	}
 }
 
-// lostEnd returns a fault that hits the answer to the first write of the end of a run.
-func lostEnd() func(string, *job.Run) fault {
-	lost := false
-	return func(op string, run *job.Run) fault {
-		if op != "write" || lost || !run.State.Terminal() {
-			return none
-		}
-		lost = true
-		return applied
-	}
-}
-
 // TestAnOutcomeThatNothingShowsAnyMore checks that the event of an outcome claims nothing if the history has no room for the run, and
 // etcd has forgotten how it ended.
 func TestAnOutcomeThatNothingShowsAnyMore(t *testing.T) {

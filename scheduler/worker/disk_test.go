@@ -38,7 +38,7 @@ func TestOutputIsBounded(t *testing.T) {
 	place := func(r *rig, n int, text string) { // the same files as attempts that have ended
 		dir := filepath.Join(r.cfg.DataDir, "output", "other")
 		for i := range n {
-			files.Write(t, filepath.Join(dir, fmt.Sprintf("x.%d.out", i)), text)
+			files.Write(r.t, filepath.Join(dir, fmt.Sprintf("x.%d.out", i)), text)
 		}
 	}
 	printing := func(_ context.Context, req executor.Request) job.Outcome {

@@ -22,21 +22,6 @@ func (f *fakeStore) Replaced(ctx context.Context, jobName, id string, rev int64)
 	return job.Run{}, job.ErrNotFound
 }
 
-// answer gives ft to all calls from now on.
-func (f *fakeStore) answer(ft fault) {
-	f.set(func() { f.fault = func(string, *job.Run) fault { return ft } })
-}
-
-// only returns a fault that hits each call of op.
-func only(op string, ft fault) func(string, *job.Run) fault {
-	return func(got string, _ *job.Run) fault {
-		if got == op {
-			return ft
-		}
-		return none
-	}
-}
-
 // keep stores a record. f.mu is held.
 func (f *fakeStore) keep(r job.Run) {
 	f.runs[r.Name()] = r

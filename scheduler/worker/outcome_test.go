@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -47,18 +46,6 @@ func TestAmbiguousAnswers(t *testing.T) {
 			t.Errorf("events = %v, want none", got)
 		}
 	})
-}
-
-// once returns a fault that hits the first call of op for each state of a run.
-func once(op string, ft fault) func(string, *job.Run) fault {
-	seen := make(map[string]bool)
-	return func(got string, run *job.Run) fault {
-		if got != op || seen[fmt.Sprint(run.Name(), run.State, run.Attempt)] {
-			return none
-		}
-		seen[fmt.Sprint(run.Name(), run.State, run.Attempt)] = true
-		return ft
-	}
 }
 
 func TestFencedOutcome(t *testing.T) {

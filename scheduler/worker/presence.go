@@ -166,7 +166,7 @@ func (s *shift) publishPresence() {
 	s.w.mu.Unlock()
 }
 
-// presenceOutdated reports whether leaders may have a wrong view of whether the worker accepts runs.
+// presenceOutdated reports whether the presence in the store may differ from the present one in what changes during a session.
 func (s *shift) presenceOutdated() bool {
 	now := s.presence()
 	s.w.mu.Lock()

@@ -13,6 +13,8 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/rota-scheduler/rota/test/buffer"
 )
 
 func TestLogLevels(t *testing.T) {
@@ -106,7 +108,7 @@ func TestAWarningThatRepeatsDoesNotFillTheDisk(t *testing.T) {
 // JSON has no type for durations: a number of nanoseconds would be hard to read.
 func TestDurationsHaveUnitsInJSON(t *testing.T) {
 	t.Parallel()
-	b := new(logBuffer)
+	b := new(buffer.Buffer)
 	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: b, JSONFormat: true})
 	zap.New(newLogCore(log, nil)).Info("m", zap.Duration("took", 1500*time.Millisecond))
 	if !strings.Contains(b.String(), `"took":"1.5s"`) {

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -14,31 +13,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/rota-scheduler/rota/test/buffer"
 	"github.com/rota-scheduler/rota/test/leaks"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }
 
-// logBuffer collects the log of a server. Several goroutines write it.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func newLog(level hclog.Level) (hclog.Logger, *logBuffer) {
-	b := new(logBuffer)
+func newLog(level hclog.Level) (hclog.Logger, *buffer.Buffer) {
+	b := new(buffer.Buffer)
 	return hclog.New(&hclog.LoggerOptions{Level: level, Output: b}), b
 }
 

@@ -182,7 +182,7 @@ func TestApproveAndReject(t *testing.T) {
 	}
 
 	p.bothDecide()
-	p.rota("", 0, "verify")
+	p.rota("", 0, "verify", "--all-changes")
 }
 
 // ends waits until a run has ended in a state.

@@ -98,8 +98,9 @@ func TestUpgradeAndBack(t *testing.T) {
 			t.Errorf("job %s was defined %d times: the versions do not agree on the job files", name, n)
 		}
 	}
-	for _, rota := range []string{old, binary} {
-		if out, code := Command(t, rota, "verify", "--all-changes", "--endpoints="+strings.Join(c.Endpoints(), ",")); code != 0 {
+	for rota, flags := range map[string][]string{old: nil, binary: {"--all-changes"}} { // version 0.1.0 checks all by itself
+		args := append([]string{"verify", "--endpoints=" + strings.Join(c.Endpoints(), ",")}, flags...)
+		if out, code := Command(t, rota, args...); code != 0 {
 			t.Errorf("%s verify: exit code %d\n%s", rota, code, out)
 		}
 	}

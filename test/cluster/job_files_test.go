@@ -104,12 +104,3 @@ func breakFile(t *testing.T, path string) {
 	text := fmt.Sprintf("version: 1\njobs:\n  tick:\n    every: 1s\n    shel: %q\n", "true")
 	replaceFile(t, path, text)
 }
-
-// notes returns what the cluster says about job files that are not in force.
-func (c *Cluster) notes() string {
-	v, err := c.Client.Cluster(c.t.Context())
-	if err != nil {
-		return ""
-	}
-	return strings.Join(v.Files.Notes, "\n")
-}

@@ -81,13 +81,3 @@ func onlyState(c *Cluster, name string) (s job.State) {
 	}
 	return s
 }
-
-// startAll starts the replicas that do not run, and waits until all are ready.
-func (c *Cluster) startAll() {
-	for _, n := range c.replicas {
-		if !n.Running() {
-			n.Start()
-		}
-	}
-	c.WaitReady()
-}

@@ -38,8 +38,8 @@ func TestParams(t *testing.T) {
 	}})
 	server := c.Replicas()[0].URL
 	for _, text := range []string{
-		c.rota(0, "run", "report", "--param", "month=2026-01", "--wait", "--logs"),
-		c.rota(0, "run", "report", "--param", "month=2026-01", "--param=deploy-env=prod", "--workflow", "--key=w", "--wait", "--logs"),
+		c.must(0, "run", "report", "--param", "month=2026-01", "--wait", "--logs"),
+		c.must(0, "run", "report", "--param", "month=2026-01", "--param=deploy-env=prod", "--workflow", "--key=w", "--wait", "--logs"),
 	} {
 		if !strings.Contains(text, "2026-01 in ") {
 			t.Errorf("got %q, want the parameters in the output", text)
@@ -51,15 +51,15 @@ func TestParams(t *testing.T) {
 		}
 		return false
 	})
-	if info := c.rota(0, "run-info", "report"); !strings.Contains(info, "deploy-env=prod, month=2026-01") {
+	if info := c.must(0, "run-info", "report"); !strings.Contains(info, "deploy-env=prod, month=2026-01") {
 		t.Errorf("run-info has no parameters:\n%s", info)
 	}
-	again := c.rota(0, "retry", "report", "--wait", "--logs")
+	again := c.must(0, "retry", "report", "--wait", "--logs")
 	if !strings.Contains(again, "2026-01 in prod") {
 		t.Errorf("a retry has other parameters: %s", again)
 	}
-	c.rota(0, "submit", "--in=1h", "--param=month=2026-02", "report")
-	c.rota(0, "run", "post", "--param", "month=2026-03", "--wait")
+	c.must(0, "submit", "--in=1h", "--param=month=2026-02", "report")
+	c.must(0, "run", "post", "--param", "month=2026-03", "--wait")
 	Await(t, 20*time.Second, "a scheduled run has the default", func() bool {
 		for _, r := range c.Recorder.Runs("tick") {
 			if r.State == job.Succeeded {
@@ -69,7 +69,7 @@ func TestParams(t *testing.T) {
 		return false
 	})
 	for slot := range c.Recorder.Runs("tick") {
-		if text := c.rota(0, "explain", "tick", slot[strings.IndexByte(slot, '/')+1:]); !strings.Contains(text, "Its parameters: deploy-env=stage (default).") {
+		if text := c.must(0, "explain", "tick", slot[strings.IndexByte(slot, '/')+1:]); !strings.Contains(text, "Its parameters: deploy-env=stage (default).") {
 			t.Errorf("explain names no parameters:\n%s", text)
 		}
 		break

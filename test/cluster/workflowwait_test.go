@@ -20,25 +20,15 @@ func TestTheCommandWaitsForAWorkflow(t *testing.T) {
 		"report": {After: []job.After{{Job: "check"}}, Shell: "sleep 1"},
 		"alarm":  {After: []job.After{{Job: "check", When: job.WhenFailure}}, Shell: "sleep 1"},
 	}})
-	out := c.rota(7, "run", "load", "--workflow", "--wait")
+	out := c.must(7, "run", "load", "--workflow", "--wait")
 	for _, want := range []string{" failed: exit code 7", "was skipped: parent check failed", "run alarm/", "did not succeed"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("got no %q in\n%s", want, out)
 		}
 	}
 	files.Write(t, ready, "")
-	out = c.rota(0, "retry", "check", "--resume", "--wait", "--output=jsonpath={.items[*].job}:{.items[*].state}")
+	out = c.must(0, "retry", "check", "--resume", "--wait", "--output=jsonpath={.items[*].job}:{.items[*].state}")
 	if want := "check report:succeeded succeeded"; !strings.Contains(out, want) {
 		t.Errorf("got %q, want %q", out, want)
 	}
-}
-
-// rota runs the program against the first replica, and returns its output. want is its exit code.
-func (c *Cluster) rota(want int, args ...string) string {
-	c.t.Helper()
-	out, code := Command(c.t, binary, append(args, "--server="+c.Replicas()[0].URL)...)
-	if code != want {
-		c.t.Errorf("%v: got code %d, want %d\n%s", args, code, want, out)
-	}
-	return out
 }

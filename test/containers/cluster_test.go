@@ -82,7 +82,7 @@ func TestAWorkerIsKilledWhileAContainerRuns(t *testing.T) {
 			t.Errorf("%s has the secret", v.Key)
 		}
 	}
-	if out, code := cluster.Command(t, rota, "verify", server); code != 0 {
+	if out, code := cluster.Command(t, rota, "verify", "--all-changes", server); code != 0 {
 		t.Errorf("verify: %d\n%s", code, out)
 	}
 }

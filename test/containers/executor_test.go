@@ -1,7 +1,6 @@
 package containers
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -15,26 +14,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/container"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/buffer"
 	"github.com/rota-scheduler/rota/test/cluster"
 )
-
-// sink collects output.
-type sink struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *sink) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *sink) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
 
 func newExecutor(d *dockerd, worker string) *container.Executor {
 	return container.New(container.Config{Socket: d.socket, Cluster: "test", Worker: worker}, time.Now)
@@ -47,7 +29,7 @@ func attempt(run string, steps ...string) executor.Request {
 		KillGrace: job.Duration(time.Second), Timeout: job.Duration(time.Minute),
 	}.WithDefaults()
 	jobName, id, _ := strings.Cut(run, "/")
-	return executor.Request{Run: job.Run{Job: jobName, ID: id, Attempt: 1, Token: 41}, Spec: spec, Output: &sink{}}
+	return executor.Request{Run: job.Run{Job: jobName, ID: id, Attempt: 1, Token: 41}, Spec: spec, Output: &buffer.Buffer{}}
 }
 
 // next returns the attempt after one that ended in a state.
@@ -55,7 +37,7 @@ func next(r executor.Request, state job.State) executor.Request {
 	r.Run.Attempts = append(slices.Clone(r.Run.Attempts), job.Attempt{Number: r.Run.Attempt, Token: r.Run.Token, State: state})
 	r.Run.Attempt++
 	r.Run.Token++
-	r.Output = &sink{}
+	r.Output = &buffer.Buffer{}
 	return r
 }
 

@@ -53,7 +53,7 @@ func TestAFencedWorkerEndsItsContainer(t *testing.T) {
 	}
 	link.Heal()
 	cluster.Await(t, time.Minute, "all containers are removed", func() bool { return len(d.all()) == 0 })
-	if out, code := cluster.Command(t, rota, "verify", "--server="+c.Replicas()[0].URL); code != 0 {
+	if out, code := cluster.Command(t, rota, "verify", "--all-changes", "--server="+c.Replicas()[0].URL); code != 0 {
 		t.Errorf("verify: %d\n%s", code, out)
 	}
 }

@@ -87,7 +87,7 @@ func (r *release) verify(t *testing.T) {
 	t.Helper()
 	var out string
 	var err error
-	if !cluster.Within(2*time.Minute, func() bool { out, err = r.rota("rota-0", "verify"); return err == nil }) {
+	if !cluster.Within(2*time.Minute, func() bool { out, err = r.rota("rota-0", "verify", "--all-changes"); return err == nil }) {
 		t.Errorf("rota verify: %v", err)
 	}
 	t.Logf("rota verify: %s", out)

@@ -104,7 +104,7 @@ func (c *clocks) ask(ctx context.Context, round election.Round, name, addr strin
 	received, term := other.machine.clock.now(), other.scheduler.Status().Term
 	sleep(ctx, back)
 	took := time.Since(began)
-	c.leader.Record(term, received, took, began.Add(took))
+	c.leader.Record(term, received, took, began.Add(took), election.Reading{})
 	round.Record(election.Measure(name, sent, received, received, took))
 }
 

@@ -37,7 +37,7 @@ func prepareVerify(s *site, r *http.Request, f *form) error {
 		size = ", " + bytesText(v.Store.DBSize)
 	}
 	f.Facts = []string{
-		fmt.Sprintf("Replica %s reads all records of the store%s, page by page, and the changes that etcd still has. "+
+		fmt.Sprintf("Replica %s reads all records of the store%s, page by page, and the latest changes. "+
 			"It checks the invariants on them, for example that no slot has two runs.", v.Node, size),
 		"It changes nothing. " + examineTime,
 	}

@@ -19,7 +19,7 @@ func TestRunNamesCannotLeaveTheDirectory(t *testing.T) {
 	inner := filepath.Join(dir, "inner")
 	names := []string{"../x", "..", "a/../../x", "a/..", "", "/", "a/" + strings.Repeat("ü", 300), "a/" + strings.Repeat("ü", 301), "a/b/c", "a/b%2Fc"}
 	for i, name := range names {
-		w := output.New(inner, name, 1, 100, output.DefaultCap)
+		w := output.New(inner, name, 1, 100, output.MaxFile)
 		fmt.Fprint(w, i)
 		if err := w.Close(); err != nil {
 			t.Errorf("%q: %v", name, err)
@@ -54,7 +54,7 @@ func TestFollowCopiesNewOutput(t *testing.T) {
 		pipe.Close()
 		done <- err
 	}()
-	w := output.New(dir, run, 1, 100, output.DefaultCap)
+	w := output.New(dir, run, 1, 100, output.MaxFile)
 	buf := make([]byte, 100)
 	for _, s := range []string{"first", "second"} {
 		fmt.Fprint(w, s)

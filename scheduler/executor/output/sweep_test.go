@@ -15,7 +15,7 @@ import (
 func TestSweepRemovesOldAndExcessFiles(t *testing.T) {
 	dir, start := t.TempDir(), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	for i := 1; i <= 5; i++ { // attempt i was written on day i
-		w := output.New(dir, run, i, 100, output.DefaultCap)
+		w := output.New(dir, run, i, 100, output.MaxFile)
 		fmt.Fprint(w, strings.Repeat("x", 100))
 		w.Close()
 		f, err := output.Open(dir, run, i)
@@ -51,7 +51,7 @@ func TestSweepRemovesOldAndExcessFiles(t *testing.T) {
 	sweep(output.Bounds{Bytes: 2*output.Block + 250}, 1, 4, 5)
 	sweep(output.Bounds{Bytes: 4 * output.Block, Files: 4}.Half(), 0, 4, 5)
 
-	w := output.New(dir, run, 5, 100, output.DefaultCap) // attempt 5 is being written again
+	w := output.New(dir, run, 5, 100, output.MaxFile) // attempt 5 is being written again
 	fmt.Fprint(w, strings.Repeat("x", 100))
 	f, _ := output.Open(dir, run, 5)
 	f.Close()
@@ -72,7 +72,7 @@ func TestSweepRemovesOldAndExcessFiles(t *testing.T) {
 func TestSweepCountsTheSizeOfALongFile(t *testing.T) {
 	dir := t.TempDir()
 	for i, size := range []int{3 * output.Block, 1} { // the long file is older
-		w := output.New(dir, run, i+1, 100, output.DefaultCap)
+		w := output.New(dir, run, i+1, 100, output.MaxFile)
 		fmt.Fprint(w, strings.Repeat("x", size))
 		w.Close()
 		f, err := output.Open(dir, run, i+1)

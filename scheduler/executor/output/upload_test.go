@@ -47,7 +47,7 @@ func uploads(t *testing.T, from string, to Store) (u *Uploader, report func() (i
 
 func put(t *testing.T, dir, run string, text string) {
 	t.Helper()
-	w := New(dir, run, 1, 100, DefaultCap)
+	w := New(dir, run, 1, 100, MaxFile)
 	_, _ = w.Write([]byte(text))
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

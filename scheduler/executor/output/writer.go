@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// DefaultCap is how many bytes of an attempt's output a file usually keeps.
-const DefaultCap = 16 << 20
+// MaxFile is how many bytes of an attempt's output a worker keeps in a file.
+const MaxFile = 16 << 20
 
 // diskTimeout is how long the disk may take for each operation.
 const diskTimeout = 5 * time.Second

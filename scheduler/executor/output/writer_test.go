@@ -38,7 +38,7 @@ func content(t *testing.T, dir string, attempt int) string {
 
 func TestFileKeepsEverythingBelowTheCap(t *testing.T) {
 	dir := t.TempDir()
-	w := output.New(dir, run, 1, 16, output.DefaultCap)
+	w := output.New(dir, run, 1, 16, output.MaxFile)
 	for range 10 {
 		fmt.Fprintln(w, "0123456789")
 	}
@@ -73,7 +73,7 @@ func TestFileStopsAtTheCapAndTheTailGoesOn(t *testing.T) {
 
 func TestSilentAttemptHasNoFile(t *testing.T) {
 	dir := t.TempDir()
-	w := output.New(dir, run, 1, 100, output.DefaultCap)
+	w := output.New(dir, run, 1, 100, output.MaxFile)
 	w.Write(nil)
 	w.Close()
 	if _, err := output.Open(dir, run, 1); !errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,7 @@ func TestSilentAttemptHasNoFile(t *testing.T) {
 
 func TestFullDiskDoesNotFailTheAttempt(t *testing.T) {
 	dir := t.TempDir()
-	w := output.New(dir, run, 1, 200, output.DefaultCap)
+	w := output.New(dir, run, 1, 200, output.MaxFile)
 	file := filepath.Join(dir, "backup", "2026-11-21T02%3A30%3A00Z.1.out")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestFullDiskDoesNotFailTheAttempt(t *testing.T) {
 func TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w := output.New(dir, run, 1, 200, output.DefaultCap)
+	w := output.New(dir, run, 1, 200, output.MaxFile)
 	file := filepath.Join(dir, "backup", "2026-11-21T02%3A30%3A00Z.1.out")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt(t *testing.T) {
 
 func TestDirectoryThatCannotBeMadeDoesNotFailTheAttempt(t *testing.T) {
 	file := files.Write(t, filepath.Join(t.TempDir(), "file"), "")
-	w := output.New(file, run, 1, 200, output.DefaultCap)
+	w := output.New(file, run, 1, 200, output.MaxFile)
 	fmt.Fprint(w, "hello")
 	if got := w.Tail(); !strings.HasPrefix(got, "hello\n[rota: output could not be kept") {
 		t.Errorf("tail %q", got)
@@ -168,7 +168,7 @@ func TestTailIsPrintableAndBounded(t *testing.T) {
 		{"a cut character", strings.Repeat("x", 20) + "ü" + strings.Repeat("y", 15), strings.Repeat("y", 15)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := output.New(t.TempDir(), run, 1, 16, output.DefaultCap)
+			w := output.New(t.TempDir(), run, 1, 16, output.MaxFile)
 			fmt.Fprint(w, tt.in)
 			if got := w.Tail(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
@@ -179,7 +179,7 @@ func TestTailIsPrintableAndBounded(t *testing.T) {
 		dir := t.TempDir()
 		rapid.Check(t, func(t *rapid.T) {
 			size := rapid.IntRange(1, 40).Draw(t, "size")
-			w := output.New(dir, run, 1, size, output.DefaultCap)
+			w := output.New(dir, run, 1, size, output.MaxFile)
 			defer w.Close()
 			for _, p := range rapid.SliceOf(rapid.SliceOfN(rapid.Byte(), 0, 50)).Draw(t, "writes") {
 				w.Write(p)
@@ -192,7 +192,7 @@ func TestTailIsPrintableAndBounded(t *testing.T) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	w := output.New(b.TempDir(), run, 1, job.OutputTail, output.DefaultCap)
+	w := output.New(b.TempDir(), run, 1, job.OutputTail, output.MaxFile)
 	defer w.Close()
 	p := make([]byte, 32<<10)
 	b.SetBytes(int64(len(p)))

@@ -129,7 +129,7 @@ func (c *Clocks) ask(ctx context.Context, name, addr string) (o election.Offset,
 	if err != nil {
 		return o, 0, fmt.Errorf("ask %s for its clock: %w", name, err)
 	}
-	sent, began := c.cfg.Now(), time.Now()
+	sent, began, ours := c.cfg.Now(), time.Now(), c.leader.Clock()
 	resp, err := c.client.Do(req)
 	took := time.Since(began)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *Clocks) ask(ctx context.Context, name, addr string) (o election.Offset,
 	if v.Node != name { // another process answered: for instance this one, if addr is a loopback address
 		return o, 0, fmt.Errorf("ask %s for its clock: %s answers at %s", name, v.Node, addr)
 	}
-	c.leader.Record(v.Term, v.Answered, took, began.Add(took))
+	c.leader.Record(v.Term, v.Answered, took, began.Add(took), ours)
 	return election.Measure(name, sent, v.Received, v.Answered, took), v.Term, nil
 }
 
