@@ -21,8 +21,8 @@ type LeaderClock struct {
 }
 
 const (
-	// maxStep is the largest step ahead of the leader's clock that LeaderClock accepts while its last answer is recent. A leader whose clock was set
-	// ahead by more loses its term. Until then, no run starts by the new time.
+	// maxStep is the largest step ahead of the leader's clock that LeaderClock accepts while its last answer is
+	// recent. A leader whose clock was set ahead by more loses its term. Until then, no run starts by the new time.
 	maxStep = time.Second
 	// leaderClockAge is how long an answer counts unless a later one is more exact. In that time, clocks that run at different
 	// speeds drift apart by less than a millisecond. Runs do not start by an older answer: the leader's clock may have been set

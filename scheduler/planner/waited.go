@@ -56,8 +56,8 @@ func (p *Planner) waitsSince(r *job.Run) time.Time {
 }
 
 // firstDue returns when r was due for its first attempt. If a delayed run has had attempts, its record does not say it. Then
-// firstDue returns the time of the first attempt as this planner has seen it. After a takeover, that is by the worker's clock, and not
-// later than the takeover.
+// firstDue returns the time of the first attempt as this planner has seen it. After a takeover, that is by the worker's clock, and
+// not later than the takeover.
 func (p *Planner) firstDue(r *job.Run) time.Time {
 	live := p.jobs[r.Job].live.byID[r.ID]
 	switch {

@@ -58,8 +58,8 @@ func (t *teller) tellRuns() {
 	}
 }
 
-// unled reports whether a slot was missed because nobody led: another term began shortly before it was found missed. If all replicas
-// crash, none of them observes that, so the slot is the only sign of when it was.
+// unled reports whether a slot was missed because nobody led: another term began shortly before it was found missed. If all
+// replicas crash, none of them observes that, so the slot is the only sign of when it was.
 func (f Facts) unled(slot, found time.Time) bool {
 	return !slot.IsZero() && slices.ContainsFunc(f.Cluster, func(e *job.Event) bool {
 		return e.Kind == job.EventLeader && e.Previous != "" && e.At.After(slot) && !e.At.After(found) && found.Sub(e.At) <= aftermath
