@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,13 +64,7 @@ func TestAnOldMirrorAdmitsNothing(t *testing.T) {
 				c := srv.Client()
 				s := New(Config{Prefix: prefix, Process: "p"}, c, nullLog)
 				defer s.Close()
-				m := NewMirror(s)
-				following, cancel := context.WithCancel(t.Context())
-				var wg sync.WaitGroup
-				wg.Go(func() { _ = m.Follow(following) })
-				catchUp(t, s, m)
-				cancel()
-				wg.Wait()
+				m := stopped(t, s)
 				if most > 1 {
 					put(t, c, s.keys.record(KindIntake, "j"), `{"op":"another"}`)
 				}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -105,14 +104,7 @@ func TestStaleMirrorsPassNoBound(t *testing.T) {
 		var ins []*Intake
 		for range 3 { // these mirrors stop after their first list
 			s := open(t, c)
-			m := NewMirror(s)
-			ctx, cancel := context.WithCancel(t.Context())
-			var wg sync.WaitGroup
-			wg.Go(func() { _ = m.Follow(ctx) })
-			catchUp(t, s, m)
-			cancel()
-			wg.Wait()
-			ins = append(ins, NewIntake(s, m, 1_000_000))
+			ins = append(ins, NewIntake(s, stopped(t, s), 1_000_000))
 		}
 		s := open(t, c)
 		m := following(t, s)

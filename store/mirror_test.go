@@ -30,6 +30,19 @@ func following(t testing.TB, s *Store) *Mirror {
 	return m
 }
 
+// stopped returns a mirror that has the present state of the store, and follows it no more.
+func stopped(t testing.TB, s *Store) *Mirror {
+	t.Helper()
+	m := NewMirror(s)
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = m.Follow(ctx) })
+	catchUp(t, s, m)
+	cancel()
+	wg.Wait()
+	return m
+}
+
 // catchUp waits until m has every change that the store has.
 func catchUp(t testing.TB, s *Store, m *Mirror) {
 	t.Helper()

@@ -147,8 +147,13 @@ func (s *fakeSession) take() {
 }
 
 // cutOff ends the renewals.
-func (s *fakeSession) cutOff() {
+func (s *fakeSession) cutOff() { s.cutAt(time.Now()) }
+
+// expire makes the lease of the session end now, as if the process had been suspended: no timer has fired.
+func (s *fakeSession) expire() { s.cutAt(time.Now().Add(-fakeTTL)) }
+
+func (s *fakeSession) cutAt(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cut = time.Now()
+	s.cut = at
 }

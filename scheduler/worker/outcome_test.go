@@ -165,10 +165,7 @@ func TestTheOutcomeOfALostAttemptIsRecorded(t *testing.T) {
 		// As if the process were suspended before the answer for longer than its lease.
 		r.store.wrote = func(run job.Run) {
 			if run.State == job.Running {
-				s := r.session()
-				s.mu.Lock()
-				s.cut = time.Now().Add(-fakeTTL)
-				s.mu.Unlock()
+				r.session().expire()
 				next, _ := giveUp(run)
 				r.store.rev++
 				r.store.runs[run.Name()] = stored(next, r.store.rev)

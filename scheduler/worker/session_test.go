@@ -128,10 +128,7 @@ func TestSessionLoss(t *testing.T) {
 				// The process seems to be suspended before the answer: no timer has fired.
 				r.store.wrote = func(run job.Run) {
 					if run.State == job.Running {
-						s := r.session()
-						s.mu.Lock()
-						s.cut = time.Now().Add(-fakeTTL)
-						s.mu.Unlock()
+						r.session().expire()
 					}
 				}
 				name, _ := r.one()
