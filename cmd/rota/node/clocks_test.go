@@ -22,6 +22,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 func TestASkewedReplicaNeverLeads(t *testing.T) {
@@ -104,7 +105,7 @@ func ahead(t *testing.T, certs config.ServerTLS, name string) string {
 func TestChangesAreDatedByTheLeadersClock(t *testing.T) {
 	t.Parallel()
 	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
-	write(t, file, "limits: {database: {concurrent: 1}}\n"+jobsFile("of a file", "filed"))
+	files.Replace(t, file, "limits: {database: {concurrent: 1}}\n"+files.Jobs("of a file", "filed"))
 	set1, set2 := outside(t, "q1", etcd), outside(t, "q2", etcd)
 	set1.Worker.Enabled, set2.Worker.Enabled = false, false
 	ahead := func() time.Time { return time.Now().Add(45 * time.Second) }

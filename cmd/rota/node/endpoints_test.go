@@ -11,6 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/ports"
 	"github.com/rota-scheduler/rota/test/proxy"
 )
@@ -95,7 +96,7 @@ func lock(t *testing.T, endpoint, user string) (passwordFile string) {
 		t.Fatal(err)
 	}
 	passwordFile = filepath.Join(t.TempDir(), "password")
-	write(t, passwordFile, password+"\n")
+	files.Replace(t, passwordFile, password+"\n")
 	return passwordFile
 }
 
@@ -133,7 +134,7 @@ func TestAWrongPasswordIsNotWaitedFor(t *testing.T) {
 	set := outside(t, "q1", endpoint)
 	set.Etcd.Username = "rota"
 	set.Etcd.PasswordFile = lock(t, endpoint, set.Etcd.Username)
-	write(t, set.Etcd.PasswordFile, "wrong")
+	files.Replace(t, set.Etcd.PasswordFile, "wrong")
 	launch(t, Config{Settings: set, Version: version}).stopped(t, "authentication failed")
 }
 
@@ -157,7 +158,7 @@ func TestAPasswordThatWasChangedEndsTheProcess(t *testing.T) {
 		_, ok, err := r.Ready(t.Context())
 		return err == nil && !ok
 	})
-	write(t, set.PasswordFile, "another\n")
+	files.Replace(t, set.PasswordFile, "another\n")
 	r.stopped(t, "etcd.password_file")
 	_ = r.end()
 	start(t, cfg).lead(t)

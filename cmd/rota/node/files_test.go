@@ -12,6 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // jobs returns the jobs as a list of name=description.
@@ -56,17 +57,17 @@ func TestJobFilesAreFollowed(t *testing.T) {
 	t.Parallel()
 	dir, etcd := t.TempDir(), etcd(t)
 	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
-	write(t, a, jobsFile("first", "x", "y"))
-	write(t, b, jobsFile("first", "z"))
+	files.Replace(t, a, files.Jobs("first", "x", "y"))
+	files.Replace(t, b, files.Jobs("first", "z"))
 	r := withFiles(t, "q1", etcd, dir)
 	r.wantJobs(t, "x=first y=first z=first")
 
 	t.Run("an edit", func(t *testing.T) {
-		write(t, a, jobsFile("second", "x"))
+		files.Replace(t, a, files.Jobs("second", "x"))
 		r.wantJobs(t, "x=second z=first")
 	})
 	t.Run("a wrong edit changes nothing, and is shown with its line", func(t *testing.T) {
-		write(t, a, jobsFile("third", "x")+"  broken: {comand: [a], shell: b}\n  worse: {}\n")
+		files.Replace(t, a, files.Jobs("third", "x")+"  broken: {comand: [a], shell: b}\n  worse: {}\n")
 		eventually(t, "a note of it", func() bool { return strings.Contains(r.notes(t), a+":3:") })
 		if got := r.notes(t); !strings.Contains(got, "q1: ") || !strings.Contains(got, "more)") {
 			t.Errorf("got note %q, want the replica, and how many more", got)
@@ -79,12 +80,12 @@ func TestJobFilesAreFollowed(t *testing.T) {
 		}
 	})
 	t.Run("its correction", func(t *testing.T) {
-		write(t, a, jobsFile("fourth", "x"))
+		files.Replace(t, a, files.Jobs("fourth", "x"))
 		r.wantJobs(t, "x=fourth z=first")
 		eventually(t, "no note", func() bool { return r.notes(t) == "" })
 	})
 	t.Run("a file in which it is written over", func(t *testing.T) {
-		if err := os.WriteFile(b, []byte(jobsFile("fifth", "z")), 0o600); err != nil {
+		if err := os.WriteFile(b, []byte(files.Jobs("fifth", "z")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		r.wantJobs(t, "x=fourth z=fifth")
@@ -101,7 +102,7 @@ func TestJobFilesAreFollowed(t *testing.T) {
 		}
 		eventually(t, "a note", func() bool { return strings.Contains(r.notes(t), "has no job file") })
 		r.wantJobs(t, "x=fourth")
-		write(t, a, jobsFile("sixth", "x"))
+		files.Replace(t, a, files.Jobs("sixth", "x"))
 		r.wantJobs(t, "x=sixth")
 	})
 	t.Run("a definition that was changed by hand is put right", func(t *testing.T) {
@@ -138,7 +139,7 @@ func TestAConfigMapIsFollowed(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, data), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		write(t, filepath.Join(dir, data, "jobs.yaml"), jobsFile(fmt.Sprint(n), "x"))
+		files.Replace(t, filepath.Join(dir, data, "jobs.yaml"), files.Jobs(fmt.Sprint(n), "x"))
 		if err := os.Symlink(data, filepath.Join(dir, "..tmp")); err != nil {
 			t.Fatal(err)
 		}
@@ -160,13 +161,13 @@ func TestOlderFilesDoNotUndoNewerOnes(t *testing.T) {
 	t.Parallel()
 	all, etcd := t, etcd(t)
 	file1, file2 := filepath.Join(t.TempDir(), "jobs.yaml"), filepath.Join(t.TempDir(), "jobs.yaml")
-	write(t, file1, jobsFile("old", "x", "gone"))
-	write(t, file2, jobsFile("old", "x", "gone"))
+	files.Replace(t, file1, files.Jobs("old", "x", "gone"))
+	files.Replace(t, file2, files.Jobs("old", "x", "gone"))
 	q1 := withFiles(t, "q1", etcd, file1)
 	q2 := withFiles(t, "q2", etcd, file2)
 	q1.wantJobs(t, "gone=old x=old")
 
-	write(t, file1, jobsFile("new", "x"))
+	files.Replace(t, file1, files.Jobs("new", "x"))
 	q1.wantJobs(t, "x=new")
 	eventually(t, "the difference is seen", func() bool {
 		v, err := q2.Cluster(t.Context())
@@ -184,17 +185,17 @@ func TestOlderFilesDoNotUndoNewerOnes(t *testing.T) {
 		q2.wantJobs(t, "x=new")
 	})
 	t.Run("an edit on a running replica wins", func(t *testing.T) {
-		write(t, file2, jobsFile("newest", "x", "added"))
+		files.Replace(t, file2, files.Jobs("newest", "x", "added"))
 		q1.wantJobs(t, "added=newest x=newest")
 		eventually(t, "no note of q2", func() bool { return !strings.Contains(q1.notes(t), "q2: ") })
 	})
 	t.Run("also one that brings back what was before", func(t *testing.T) {
-		write(t, file2, jobsFile("old", "x", "gone"))
+		files.Replace(t, file2, files.Jobs("old", "x", "gone"))
 		q1.wantJobs(t, "gone=old x=old")
 	})
 	t.Run("equal files have no note", func(t *testing.T) {
 		eventually(t, "a note of q1", func() bool { return strings.Contains(q2.notes(t), "q1: ") })
-		write(t, file2, jobsFile("new", "x"))
+		files.Replace(t, file2, files.Jobs("new", "x"))
 		q1.wantJobs(t, "x=new")
 		eventually(t, "no note of q1", func() bool { return q2.notes(t) == "" })
 	})
@@ -205,7 +206,7 @@ func TestOlderFilesDoNotUndoNewerOnes(t *testing.T) {
 func TestAReplicaWithTheFilesInForceWritesTheRest(t *testing.T) {
 	t.Parallel()
 	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
-	write(t, file, jobsFile("whole", "x", "y"))
+	files.Replace(t, file, files.Jobs("whole", "x", "y"))
 	q1 := withFiles(t, "q1", etcd, file)
 	q1.wantJobs(t, "x=whole y=whole")
 	x, err := q1.node.store.Job(t.Context(), "x")
@@ -225,7 +226,7 @@ func TestAReplicaWithTheFilesInForceWritesTheRest(t *testing.T) {
 func TestWrongFilesAtTheStart(t *testing.T) {
 	t.Parallel()
 	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
-	write(t, file, "jobs:\n  x: {comand: [a]}\n")
+	files.Replace(t, file, "jobs:\n  x: {comand: [a]}\n")
 	set := outside(t, "q1", etcd)
 	set.Jobs, set.Worker.Enabled = file, false
 	t.Run("without any in force are an error", func(t *testing.T) {
@@ -238,7 +239,7 @@ func TestWrongFilesAtTheStart(t *testing.T) {
 	})
 	t.Run("leave those alone that are in force", func(t *testing.T) {
 		good := filepath.Join(t.TempDir(), "jobs.yaml")
-		write(t, good, jobsFile("good", "x"))
+		files.Replace(t, good, files.Jobs("good", "x"))
 		q2 := withFiles(t, "q2", etcd, good)
 		q2.wantJobs(t, "x=good")
 		q1 := withFiles(t, "q1", etcd, file)
@@ -252,7 +253,7 @@ func TestWrongFilesAtTheStart(t *testing.T) {
 			t.Errorf("got %+v, %v", v.Attention, err)
 		}
 		q1.wantJobs(t, "x=good")
-		write(t, file, jobsFile("better", "x"))
+		files.Replace(t, file, files.Jobs("better", "x"))
 		q2.wantJobs(t, "x=better")
 	})
 }

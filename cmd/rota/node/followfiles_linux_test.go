@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // A read of the job files hangs, as on a file server that does not answer. The replica must start and stop anyway.
@@ -16,7 +18,7 @@ func TestANodeWhoseJobFilesHang(t *testing.T) {
 	t.Run("stops", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "jobs.yaml")
-		write(t, path, jobsFile("first", "x"))
+		files.Replace(t, path, files.Jobs("first", "x"))
 		r := withFiles(t, "q1", etcd(t), path)
 		r.wantJobs(t, "x=first")
 		hangs := hang(t, path)
@@ -27,7 +29,7 @@ func TestANodeWhoseJobFilesHang(t *testing.T) {
 	t.Run("starts and stops", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "jobs.yaml")
-		write(t, path, jobsFile("first", "x"))
+		files.Replace(t, path, files.Jobs("first", "x"))
 		hangs := hang(t, path)
 		r := withFiles(t, "q1", etcd(t), path)
 		r.lead(t)

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,32 +9,15 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
-
-// grow appends to a file in pieces, like a copy over a slow connection.
-func grow(t testing.TB, path string, pieces int, every time.Duration) {
-	t.Helper()
-	for n := range pieces {
-		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		fmt.Fprintf(file, "# piece %d\n", n)
-		if err := file.Close(); err != nil {
-			t.Error(err)
-		}
-		// The sleep limits the speed of the writer. There is no condition to poll.
-		time.Sleep(every)
-	}
-}
 
 // TestAJobFileThatIsHalfWritten writes a file in place. For some seconds, the second job is missing from the file. The test
 // checks that the second job keeps its runs and its pause.
 func TestAJobFileThatIsHalfWritten(t *testing.T) {
 	t.Parallel()
 	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
-	write(t, file, jobsFile("first", "a", "b"))
+	files.Replace(t, file, files.Jobs("first", "a", "b"))
 	r := withFiles(t, "q1", etcd, file)
 	r.wantJobs(t, "a=first b=first")
 	if _, err := r.PauseJob(t.Context(), "b", "test"); err != nil {
@@ -43,7 +25,7 @@ func TestAJobFileThatIsHalfWritten(t *testing.T) {
 	}
 	later := r.submit(t, "b", api.RunRequest{In: "1h"})
 
-	if err := os.WriteFile(file, []byte(jobsFile("second", "a")), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(files.Jobs("second", "a")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	began, reported := time.Now(), false
@@ -51,7 +33,7 @@ func TestAJobFileThatIsHalfWritten(t *testing.T) {
 		if time.Since(began) > 30*time.Second {
 			t.Fatal("it is not reported that the files are not read")
 		}
-		grow(t, file, 1, 150*time.Millisecond)
+		files.Grow(t, file, 1, 150*time.Millisecond)
 		reported = reported || strings.Contains(r.notes(t), "q1: the job files keep changing")
 		if got := r.jobs(t); got != "a=first b=first" {
 			t.Fatalf("half a file is in force: %s", got)
@@ -61,7 +43,7 @@ func TestAJobFileThatIsHalfWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := half.WriteString(strings.TrimPrefix(jobsFile("second", "b"), "jobs:\n")); err != nil {
+	if _, err := half.WriteString(strings.TrimPrefix(files.Jobs("second", "b"), "jobs:\n")); err != nil {
 		t.Fatal(err)
 	}
 	if err := half.Close(); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // submitAll submits n runs of a job, and returns their names.
@@ -44,7 +45,7 @@ jobs:
   paced: {shell: "true", rate: 4/s, overlap: allow}
 `, concurrent)
 	}
-	write(t, path, file(1))
+	files.Replace(t, path, file(1))
 	set := settings(t, "q1")
 	set.Jobs = path
 	r := start(t, Config{Settings: set, Version: version})
@@ -74,7 +75,7 @@ jobs:
 		r.submitAll(t, "a", 6)
 		last := r.submit(t, "b", api.RunRequest{}).Ref
 		r.waitsFor(t, last, "limit one is full")
-		write(t, path, file(10))
+		files.Replace(t, path, file(10))
 		eventually(t, "the limit is another", func() bool {
 			limits, err := r.Limits(t.Context())
 			return err == nil && len(limits) == 1 && limits[0].Spec.Concurrent == 10 && limits[0].Origin.Kind == job.OriginFile
@@ -112,7 +113,7 @@ jobs:
 		if got := r.metric(t, `rota_job_consecutive_failures{job="target"}`); got != 2 {
 			t.Errorf("%v failures in a row, want 2", got)
 		}
-		write(t, flag, "")
+		files.Replace(t, flag, "")
 		r.ends(t, run, job.Succeeded)
 		eventually(t, "the mirror has the success", func() bool { return r.metric(t, `rota_job_consecutive_failures{job="target"}`) == 0 })
 		if at := r.metric(t, `rota_job_last_success_timestamp_seconds{job="target"}`); at < float64(time.Now().Add(-time.Hour).Unix()) {
@@ -145,7 +146,7 @@ jobs:
 		}
 	})
 	t.Run("a limit that its file defines no more is gone", func(t *testing.T) {
-		write(t, path, "jobs:\n  other: {shell: \"true\"}\n")
+		files.Replace(t, path, "jobs:\n  other: {shell: \"true\"}\n")
 		eventually(t, "there are no limits", func() bool {
 			limits, err := r.Limits(t.Context())
 			return err == nil && len(limits) == 0

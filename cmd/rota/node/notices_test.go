@@ -17,6 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // ears is a webhook that records its messages. On request, it hangs.
@@ -103,7 +104,7 @@ func TestFailureAndRecoveryAreNotified(t *testing.T) {
 		t.Errorf("the message is:\n%s", text)
 	}
 	r.ends(t, r.submit(t, "a", api.RunRequest{}).Ref, job.Failed) // the same cause: nobody hears of it again
-	write(t, good, "")
+	files.Replace(t, good, "")
 	for range 2 {
 		r.ends(t, r.submit(t, "a", api.RunRequest{}).Ref, job.Succeeded)
 	}

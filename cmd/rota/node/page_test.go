@@ -13,6 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // read reads a path of a node, as a browser does.
@@ -246,7 +247,7 @@ func TestPageResumesAWorkflow(t *testing.T) {
 	if text := r.read(t, "/do/resume-workflow?job=convert&run="+first.ID); !strings.Contains(text, "run again, if their conditions are met: report.") {
 		t.Errorf("the confirmation does not say what runs again: %.3000s", text)
 	}
-	write(t, flag, "")
+	files.Replace(t, flag, "")
 	form := url.Values{"job": {"convert"}, "run": {first.ID}, "key": {"k"}}
 	next, text := r.send(t, "/do/resume-workflow", form)
 	id, found := strings.CutPrefix(next, "/runs/convert/")

@@ -13,6 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/buffer"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
@@ -116,7 +117,7 @@ func TestDifferentFilesAtTheSameTime(t *testing.T) {
 			names, jobs = append(names, id), append(jobs, id+"="+name)
 		}
 		want[name] = strings.Join(jobs, " ")
-		write(t, path, jobsFile(name, names...))
+		files.Replace(t, path, files.Jobs(name, names...))
 		set := outside(t, name, etcd)
 		set.Jobs, set.Worker.Enabled = path, false
 		nodes[i] = begin(t, Config{Settings: set, Version: version})

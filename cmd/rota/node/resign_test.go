@@ -11,6 +11,7 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
 	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestAStopResignsBeforeAnythingElse stops a leader whose job files hang, for example because a file server does not answer.
@@ -19,7 +20,7 @@ func TestAStopResignsBeforeAnythingElse(t *testing.T) {
 	set := outside(t, "q1", etcd(t))
 	set.Worker.Enabled = false
 	set.Jobs = t.TempDir() + "/jobs.yaml"
-	write(t, set.Jobs, jobsFile("x", "filed"))
+	files.Replace(t, set.Jobs, files.Jobs("x", "filed"))
 	var hangs atomic.Bool
 	hung, release := make(chan struct{}), make(chan struct{})
 	now := func() time.Time { // hangs once, when the goroutine of the job files calls it
@@ -40,7 +41,7 @@ func TestAStopResignsBeforeAnythingElse(t *testing.T) {
 
 	defer close(release)
 	hangs.Store(true)
-	write(t, set.Jobs, jobsFile("y", "filed"))
+	files.Replace(t, set.Jobs, files.Jobs("y", "filed"))
 	r.reload <- os.Signal(syscall.SIGHUP)
 	select {
 	case <-hung:

@@ -3,9 +3,7 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -189,25 +187,3 @@ var version = api.VersionView{Version: "v0-test", Go: "go"}
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
 var eventually = poll.Until
-
-// write replaces a file in one step, as editors do.
-func write(t testing.TB, path, text string) {
-	t.Helper()
-	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
-	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(next, path); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// jobsFile returns a job file with a job of each name, all with the same description.
-func jobsFile(description string, names ...string) string {
-	var b strings.Builder
-	b.WriteString("jobs:\n")
-	for _, name := range names {
-		fmt.Fprintf(&b, "  %s: {description: %q, command: [\"true\"]}\n", name, description)
-	}
-	return b.String()
-}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/test/files"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -72,7 +73,7 @@ func TestAFullEtcdIsReportedAndSurvived(t *testing.T) {
 		text, ready := r.readyz(t)
 		return !ready && strings.Contains(text, "[-]space failed")
 	})
-	write(t, gate, "")
+	files.Replace(t, gate, "")
 	if v, err := r.Cluster(t.Context()); err != nil || !v.Store.Full {
 		t.Errorf("status: got %+v, %v; want it full", v.Store, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
@@ -63,7 +64,7 @@ func TestStopsWhenTheStoreHangs(t *testing.T) {
 		set := outside(t, "busy", l.Endpoint())
 		set.Etcd.Prefix = "/busy"
 		set.Jobs = t.TempDir() + "/jobs.yaml"
-		write(t, set.Jobs, jobsFile("x", "filed"))
+		files.Replace(t, set.Jobs, files.Jobs("x", "filed"))
 		r := start(t, Config{Settings: set, Version: version})
 		r.lead(t)
 		r.put(t, "tick", job.Spec{Every: job.Duration(time.Second), Shell: "true"})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // garble writes an unreadable value to a key.
@@ -35,13 +36,13 @@ func TestAnUnreadableRecordDoesNotHoldUpTheJobFiles(t *testing.T) {
 	t.Parallel()
 	etcd, path := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
 	const limits = "limits: {database: {concurrent: 4}}\n"
-	write(t, path, limits+jobsFile("first", "x", "y"))
+	files.Replace(t, path, limits+files.Jobs("first", "x", "y"))
 	r := withFiles(t, "q1", etcd, path)
 	r.wantJobs(t, "x=first y=first")
 
 	t.Run("a limit", func(t *testing.T) {
 		r.garble(t, "/rota/limits/database")
-		write(t, path, limits+jobsFile("second", "x", "y"))
+		files.Replace(t, path, limits+files.Jobs("second", "x", "y"))
 		r.wantJobs(t, "x=second y=second")
 		eventually(t, "the limit is as the file says", func() bool {
 			l, err := r.node.store.Limit(t.Context(), "database")
@@ -51,7 +52,7 @@ func TestAnUnreadableRecordDoesNotHoldUpTheJobFiles(t *testing.T) {
 	t.Run("the mark of the files in force", func(t *testing.T) {
 		before := r.node.mirror.Files()
 		r.garble(t, "/rota/files")
-		write(t, path, limits+jobsFile("third", "x", "y"))
+		files.Replace(t, path, limits+files.Jobs("third", "x", "y"))
 		r.wantJobs(t, "x=third y=third")
 		if after := r.node.mirror.Files(); after.By != "q1" || len(after.History) != 2 || after.History[0] != before.Hash {
 			t.Errorf("got %+v, want one that still knows what is older, %+v", after, before)
@@ -68,7 +69,7 @@ func TestAnUnreadableRecordDoesNotHoldUpTheJobFiles(t *testing.T) {
 	})
 	t.Run("a job", func(t *testing.T) {
 		r.garble(t, "/rota/jobs/x")
-		write(t, path, limits+jobsFile("fourth", "x", "y"))
+		files.Replace(t, path, limits+files.Jobs("fourth", "x", "y"))
 		r.wantJobs(t, "y=fourth")
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestARestartIsNoEdit lets two replicas edit their files at about the same time. One edit loses: it has never been in force. It
@@ -17,8 +18,8 @@ func TestARestartIsNoEdit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := client(t)
 			file1, file2 := filepath.Join(t.TempDir(), "jobs.yaml"), filepath.Join(t.TempDir(), "jobs.yaml")
-			write(t, file1, jobsFile("old", "x"))
-			write(t, file2, jobsFile("old", "x"))
+			files.Replace(t, file1, files.Jobs("old", "x"))
+			files.Replace(t, file2, files.Jobs("old", "x"))
 			q1, _ := beside(t, c, file1, dataDir(t, "q1"))
 			q1.enforced(t)
 			q1.wantJobs(t, "x=old")
@@ -26,8 +27,8 @@ func TestARestartIsNoEdit(t *testing.T) {
 			dir := dataDir(t, "q2")
 			q2, end := beside(t, c, file2, dir)
 			q2.enforced(t)
-			q2.edit(t, jobsFile("lost", "x"))
-			q1.edit(t, jobsFile("won", "x", "added"))
+			q2.edit(t, files.Jobs("lost", "x"))
+			q1.edit(t, files.Jobs("won", "x", "added"))
 			q1.enforced(t)
 			q1.wantJobs(t, "added=won x=won")
 			if hears {
@@ -42,7 +43,7 @@ func TestARestartIsNoEdit(t *testing.T) {
 				t.Errorf("the restarted replica shows %q, want that q1's files are in force", q2.note)
 			}
 			q2.wantJobs(t, "added=won x=won")
-			q2.edit(t, jobsFile("now", "x"))
+			q2.edit(t, files.Jobs("now", "x"))
 			q2.enforced(t)
 			q1.wantJobs(t, "x=now")
 		})
@@ -54,12 +55,12 @@ func TestARestartIsNoEdit(t *testing.T) {
 func TestEditsWhileAReplicaIsAway(t *testing.T) {
 	c := client(t)
 	file1, file2 := filepath.Join(t.TempDir(), "jobs.yaml"), filepath.Join(t.TempDir(), "jobs.yaml")
-	write(t, file1, jobsFile("old", "x"))
-	write(t, file2, jobsFile("old", "x"))
+	files.Replace(t, file1, files.Jobs("old", "x"))
+	files.Replace(t, file2, files.Jobs("old", "x"))
 	q1, _ := beside(t, c, file1, dataDir(t, "q1"))
 	for n := range 61 {
 		q1.enforced(t)
-		q1.edit(t, jobsFile(fmt.Sprint(n), "x"))
+		q1.edit(t, files.Jobs(fmt.Sprint(n), "x"))
 	}
 	q2, _ := beside(t, c, file2, dataDir(t, "q2"))
 	if q2.enforced(t); q2.note != "older than the files in force, which q1 applied" {

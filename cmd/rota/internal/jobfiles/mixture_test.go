@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestFilesThatChangeDuringTheReadAreNotMixed moves a job between two files, as a mounted ConfigMap does: one link is replaced.
@@ -24,13 +26,13 @@ func TestFilesThatChangeDuringTheReadAreNotMixed(t *testing.T) {
 	}
 	swap := func(version int) {
 		hidden := fmt.Sprintf("..%d", version)
-		files := map[string]string{"a.yaml": jobsFile("x", filler...), "z.yaml": jobsFile("x", "other")}
+		texts := map[string]string{"a.yaml": files.Jobs("x", filler...), "z.yaml": files.Jobs("x", "other")}
 		home := []string{"a.yaml", "z.yaml"}[version%2]
-		files[home] += strings.TrimPrefix(jobsFile("x", "moves"), "jobs:\n")
+		texts[home] += strings.TrimPrefix(files.Jobs("x", "moves"), "jobs:\n")
 		if err := os.Mkdir(filepath.Join(dir, hidden), 0o700); err != nil {
 			t.Error(err)
 		}
-		for name, text := range files {
+		for name, text := range texts {
 			if err := os.WriteFile(filepath.Join(dir, hidden, name), []byte(text), 0o600); err != nil {
 				t.Error(err)
 			}

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestAReloadThatMeetsAChangeHasTheNewFiles changes a file whenever the read for a reload opens the one before it. The signal is
@@ -19,10 +21,10 @@ func TestAReloadThatMeetsAChangeHasTheNewFiles(t *testing.T) {
 	for i := range long {
 		long[i] = fmt.Sprintf("f%d", i)
 	}
-	write(t, filepath.Join(dir, "a.yaml"), jobsFile("x", long...))
+	files.Replace(t, filepath.Join(dir, "a.yaml"), files.Jobs("x", long...))
 	var version atomic.Int64
 	change := func() {
-		write(t, filepath.Join(dir, "z.yaml"), jobsFile(fmt.Sprint("version ", version.Load()+1), "last"))
+		files.Replace(t, filepath.Join(dir, "z.yaml"), files.Jobs(fmt.Sprint("version ", version.Load()+1), "last"))
 		version.Add(1)
 	}
 	change()

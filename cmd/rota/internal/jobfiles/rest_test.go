@@ -2,32 +2,15 @@ package jobfiles
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-)
 
-// grow appends to a file in pieces, like a copy over a slow connection.
-func grow(t testing.TB, path string, pieces int, every time.Duration) {
-	t.Helper()
-	for n := range pieces {
-		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		fmt.Fprintf(file, "# piece %d\n", n)
-		if err := file.Close(); err != nil {
-			t.Error(err)
-		}
-		// The sleep limits the speed of the writer. There is no condition to poll.
-		time.Sleep(every)
-	}
-}
+	"github.com/rota-scheduler/rota/test/files"
+)
 
 func TestFilesAreReadOnceTheyRest(t *testing.T) {
 	touch := func(t testing.TB, path string) {
@@ -44,15 +27,15 @@ func TestFilesAreReadOnceTheyRest(t *testing.T) {
 		after   time.Duration
 	}{
 		{"nobody writes", nil, false, true, true, restSwapped},
-		{"another took its place", func(t testing.TB, path string) { write(t, path, "x") }, false, true, true, restSwapped},
-		{"another took its place, while files are written", func(t testing.TB, path string) { write(t, path, "x") }, true, false, true, restWritten},
-		{"it is written in place", func(t testing.TB, path string) { grow(t, path, 1, 0) }, false, false, true, restWritten},
-		{"and lacks a job", func(t testing.TB, path string) { grow(t, path, 1, 0) }, false, true, true, restDeleting},
+		{"another took its place", func(t testing.TB, path string) { files.Replace(t, path, "x") }, false, true, true, restSwapped},
+		{"another took its place, while files are written", func(t testing.TB, path string) { files.Replace(t, path, "x") }, true, false, true, restWritten},
+		{"it is written in place", func(t testing.TB, path string) { files.Grow(t, path, 1, 0) }, false, false, true, restWritten},
+		{"and lacks a job", func(t testing.TB, path string) { files.Grow(t, path, 1, 0) }, false, true, true, restDeleting},
 		{"another came", func(t testing.TB, path string) { touch(t, path+".yaml") }, false, true, true, restDeleting},
 		{"it is gone", func(t testing.TB, path string) { os.Remove(path) }, false, true, true, restDeleting},
-		{"stalls of less than it takes", func(t testing.TB, path string) { grow(t, path, 3, 900*time.Millisecond) }, false, false, true, 1800*time.Millisecond + restWritten},
-		{"stalls of less than it takes to lack a job", func(t testing.TB, path string) { grow(t, path, 2, 2*time.Second) }, false, true, true, 2*time.Second + restDeleting},
-		{"nobody stops writing", func(t testing.TB, path string) { grow(t, path, 60, 100*time.Millisecond) }, false, false, false, restWritten + restPatience},
+		{"stalls of less than it takes", func(t testing.TB, path string) { files.Grow(t, path, 3, 900*time.Millisecond) }, false, false, true, 1800*time.Millisecond + restWritten},
+		{"stalls of less than it takes to lack a job", func(t testing.TB, path string) { files.Grow(t, path, 2, 2*time.Second) }, false, true, true, 2*time.Second + restDeleting},
+		{"nobody stops writing", func(t testing.TB, path string) { files.Grow(t, path, 60, 100*time.Millisecond) }, false, false, false, restWritten + restPatience},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -87,7 +70,7 @@ func TestFilesAreReadOnceTheyRest(t *testing.T) {
 func TestFilesMayDeleteJobsThatAreNotKnown(t *testing.T) {
 	t.Parallel()
 	c, dir := client(t), t.TempDir()
-	write(t, filepath.Join(dir, "a.yaml"), jobsFile("1", "a"))
+	files.Replace(t, filepath.Join(dir, "a.yaml"), files.Jobs("1", "a"))
 	r, _ := beside(t, c, dir, dataDir(t, "q1"))
 	ended, end := context.WithCancel(t.Context())
 	end()

@@ -3,7 +3,6 @@ package jobfiles
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,7 +89,7 @@ func (r *replica) enforced(t testing.TB) {
 // edit replaces the files of r, and reads them.
 func (r *replica) edit(t testing.TB, text string) {
 	t.Helper()
-	write(t, r.cfg.Path, text)
+	files.Replace(t, r.cfg.Path, text)
 	r.read()
 }
 
@@ -125,23 +124,4 @@ func dataDir(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// write replaces a file in one step, as editors do.
-func write(t testing.TB, path, text string) {
-	t.Helper()
-	next := files.Write(t, filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new"), text)
-	if err := os.Rename(next, path); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// jobsFile returns a job file with a job of each name, all with the same description.
-func jobsFile(description string, names ...string) string {
-	var b strings.Builder
-	b.WriteString("jobs:\n")
-	for _, name := range names {
-		fmt.Fprintf(&b, "  %s: {description: %q, command: [\"true\"]}\n", name, description)
-	}
-	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // slowly is a replica for which each write takes an hour.
@@ -23,7 +25,7 @@ func (s *slowly) Now(context.Context) (time.Time, error) {
 func TestAWorkflowBeginsAsOne(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.yaml")
-	write(t, path, `jobs:
+	files.Replace(t, path, `jobs:
   c: {command: ["true"], after: [b, a]}
   b: {command: ["true"], after: [a]}
   a: {command: ["true"], every: 1s}

@@ -7,12 +7,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // aged writes a file as rsync and tar do: its time is that of the source.
 func aged(t testing.TB, path, text string) {
 	t.Helper()
-	write(t, path, text)
+	files.Replace(t, path, text)
 	if at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); os.Chtimes(path, at, at) != nil {
 		t.Fatal("the time of the file cannot be set")
 	}
@@ -24,8 +26,8 @@ func TestAStartDuringACopyDeletesNothing(t *testing.T) {
 	t.Parallel()
 	c, dir := client(t), t.TempDir()
 	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
-	aged(t, a, jobsFile("1", "a"))
-	aged(t, b, jobsFile("1", "b"))
+	aged(t, a, files.Jobs("1", "a"))
+	aged(t, b, files.Jobs("1", "b"))
 	first, end := beside(t, c, dir, dataDir(t, "q1"))
 	first.enforced(t)
 	before, err := first.store.Job(t.Context(), "b")
@@ -70,12 +72,12 @@ func TestAStartDuringACopyDeletesNothing(t *testing.T) {
 func TestAVersionWithTheSameTimeIsNoticed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.yaml")
-	aged(t, path, jobsFile("1", "a"))
+	aged(t, path, files.Jobs("1", "a"))
 	before := takeSnapshot(path)
 	if !before.same(takeSnapshot(path)) {
 		t.Error("a file differs from itself")
 	}
-	aged(t, path, jobsFile("2", "a"))
+	aged(t, path, files.Jobs("2", "a"))
 	if before.same(takeSnapshot(path)) {
 		t.Error("the new version is not noticed")
 	}

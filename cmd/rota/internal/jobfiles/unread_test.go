@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/test/fewfiles"
+	"github.com/rota-scheduler/rota/test/files"
 )
 
 // TestUnreadableFilesAreReadAgain reads the files while the process cannot open files, which a snapshot of them does not show.
 func TestUnreadableFilesAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "jobs.yaml")
-		write(t, path, jobsFile("first", "x"))
+		files.Replace(t, path, files.Jobs("first", "x"))
 		f := alone(path, dataDir(t, "q1"))
 		logged := func() int { return strings.Count(f.log.String(), "cannot be read: too many open files") }
 		restore := fewfiles.Begin(t)
@@ -47,13 +48,13 @@ func TestUnreadableFilesAreReadAgain(t *testing.T) {
 func TestUnstableFilesAreReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "jobs.yaml")
-		grow(t, path, 1, 0)
+		files.Grow(t, path, 1, 0)
 		f := alone(path, dataDir(t, "q1"))
 		f.load()
 		written := make(chan struct{})
 		go func() {
 			defer close(written)
-			grow(t, path, 60, 100*time.Millisecond)
+			files.Grow(t, path, 60, 100*time.Millisecond)
 		}()
 		f.settle(t.Context(), true) // settle and not poll, because further writes keep Run busy
 		if note := f.note; !strings.Contains(note, "keep changing") {
