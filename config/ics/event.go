@@ -54,6 +54,12 @@ func readEvent(c *ical.ComponentBase, line int) (event, error) {
 		if e.replaces, err = e.date("RECURRENCE-ID", id); err != nil {
 			return e, err
 		}
+		for parameter := range c.GetProperty(ical.ComponentPropertyRecurrenceId).ICalParameters {
+			if strings.EqualFold(parameter, "RANGE") {
+				return e, e.wrong("end the rule of the recurring event (UNTIL), and write the later ones as an event of their own",
+					"has a RECURRENCE-ID with RANGE, which moves all later occurrences")
+			}
+		}
 	}
 	for _, p := range c.GetProperties(ical.ComponentPropertyRrule) {
 		if err := e.readRule(p.Value); err != nil {

@@ -3,6 +3,7 @@ package ics
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ func Days(text []byte) ([]string, error) {
 	if err := check(text); err != nil {
 		return nil, err
 	}
+	text = delimiters.ReplaceAllFunc(text, capitals)
 	cal, err := ical.ParseCalendarWithOptions(bytes.NewReader(text),
 		ical.WithUnknownPropertyHandler(ical.AcceptUnknownPropertyHandler))
 	if err != nil {
@@ -51,6 +53,10 @@ func Days(text []byte) ([]string, error) {
 		line := 1
 		if i < len(lines) {
 			line = lines[i]
+		}
+		for j := range e.Properties {
+			p := &e.Properties[j]
+			p.IANAToken = strings.ToUpper(p.IANAToken)
 		}
 		one, err := readEvent(&e.ComponentBase, line)
 		if err != nil {
@@ -76,6 +82,12 @@ func Days(text []byte) ([]string, error) {
 	slices.Sort(list)
 	return list, nil
 }
+
+// delimiters matches the first and the last lines of components. RFC 5545: the case of names does not count. The library knows
+// only capitals.
+var delimiters = regexp.MustCompile(`(?im)^(begin|end):[a-z-]+[ \t]*\r?$`)
+
+func capitals(line []byte) []byte { return bytes.ToUpper(bytes.TrimSpace(line)) }
 
 // check reports a file that is too large, no text, or cut off. The library does not notice these.
 func check(text []byte) error {

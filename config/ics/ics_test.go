@@ -64,6 +64,22 @@ func TestAnOccurrenceThatIsReplacedIsNoDay(t *testing.T) {
 	}
 }
 
+// RFC 5545: the case of names does not count. Nothing may be left out because of it.
+func TestNamesInSmallLetters(t *testing.T) {
+	for claim, text := range map[string]string{
+		"properties": "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\ndtstart;value=date:20270101\r\nrrule:FREQ=DAILY;COUNT=3\r\n" +
+			"Exdate;VALUE=DATE:20270102\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		"a rule": "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20270101\nrrule:FREQ=DAILY;COUNT=3\n" +
+			"EXDATE;VALUE=DATE:20270102\nEND:VEVENT\nEND:VCALENDAR\n",
+		"an event": "BEGIN:VCALENDAR\r\nbegin:vevent\r\nDTSTART;VALUE=DATE:20270101\r\nend:vevent\r\n" +
+			"BEGIN:VEVENT \r\nDTSTART;VALUE=DATE:20270103\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+	} {
+		if got, err := ics.Days([]byte(text)); err != nil || strings.Join(got, " ") != "2027-01-01 2027-01-03" {
+			t.Errorf("%s: got %v, %v", claim, got, err)
+		}
+	}
+}
+
 func TestARuleWithoutEndReachesTheHorizon(t *testing.T) {
 	got, err := ics.Days(file("DTSTART;VALUE=DATE:20000101\nRRULE:FREQ=YEARLY"))
 	if err != nil || len(got) != 100 || got[99] != "2099-01-01" {
@@ -88,6 +104,7 @@ func TestMistakesHaveAPlaceAndAHint(t *testing.T) {
 		"more than 200 recurring events":                         file(slices.Repeat([]string{"DTSTART;VALUE=DATE:20261225\nRRULE:FREQ=YEARLY"}, 201)...),
 		"the event that begins here recurs since 1601":           file("DTSTART;VALUE=DATE:16010101\nRRULE:FREQ=YEARLY"),
 		"has a time of day (EXDATE 20271225T120000); a calendar": file("DTSTART;VALUE=DATE:20261225\nEXDATE:20271225T120000"),
+		"RECURRENCE-ID with RANGE":                               file("DTSTART;VALUE=DATE:20261225\nRECURRENCE-ID;VALUE=DATE;RANGE=THISANDFUTURE:20261225"),
 	} {
 		_, err := ics.Days(text)
 		var mistake *ics.Error
