@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -37,12 +38,13 @@ type OpenID struct {
 	Expires  time.Time `yaml:"expires"`                 // of the ID token
 }
 
-// Load reads a file of credentials. A file that does not exist is empty. It is an error if others can read the file.
+// Load reads a file of credentials. A file that does not exist is empty, and so is one below a home that is no directory, or that
+// belongs to another user. It is an error if others can read the file.
 func Load(path string) (File, error) {
 	f := File{Servers: map[string]Entry{}}
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrPermission):
 		return f, nil
 	case err != nil:
 		return f, fmt.Errorf("read credentials: %w", err)

@@ -8,6 +8,23 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/credentials"
 )
 
+// TestAHomeThatIsNoneHasNoCredentials has the homes of services: a file, or the home of another user.
+func TestAHomeThatIsNoneHasNoCredentials(t *testing.T) {
+	homes := []string{os.DevNull}
+	if os.Geteuid() != 0 { // root may read everything
+		closed := filepath.Join(t.TempDir(), "closed")
+		if err := os.Mkdir(closed, 0); err != nil {
+			t.Fatal(err)
+		}
+		homes = append(homes, closed)
+	}
+	for _, home := range homes {
+		if f, err := credentials.Load(filepath.Join(home, ".config", "rota", "credentials.yaml")); err != nil || len(f.Servers) != 0 {
+			t.Errorf("%s: got %+v, %v, want none", home, f, err)
+		}
+	}
+}
+
 func TestAnEntryIsForOneServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rota", "credentials.yaml")
 	if f, err := credentials.Load(path); err != nil || len(f.Servers) != 0 {
