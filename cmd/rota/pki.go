@@ -36,6 +36,9 @@ func newPKIInitCommand(c *cli) *cobra.Command {
 		Example: "  rota pki init --cluster prod --dir pki",
 		Args:    takes(),
 		RunE: func(*cobra.Command, []string) error {
+			if err := pki.CheckCluster(cluster); err != nil {
+				return usageError{err.Error(), "choose another name: --cluster prod"}
+			}
 			if _, err := pki.Init(dir, cluster, c.now()); err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
@@ -39,8 +40,22 @@ type Authority struct {
 	key     crypto.Signer
 }
 
+// clusterName matches what can be the host of the URI in a certificate.
+var clusterName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+
+// CheckCluster returns an error if no certificate can hold the name of the cluster.
+func CheckCluster(name string) error {
+	if len(name) > 63 || !clusterName.MatchString(name) {
+		return fmt.Errorf("make authority: cluster %q: a name has 1 to 63 letters, digits, dots, '-' and '_'", name)
+	}
+	return nil
+}
+
 // Init makes an authority and writes it to dir. It returns an error if dir already has one.
 func Init(dir, cluster string, now time.Time) (*Authority, error) {
+	if err := CheckCluster(cluster); err != nil {
+		return nil, err
+	}
 	if _, err := os.Stat(filepath.Join(dir, authorityKey)); err == nil {
 		return nil, fmt.Errorf("make authority: %s has one: choose another directory, or remove it if no process trusts it", dir)
 	}

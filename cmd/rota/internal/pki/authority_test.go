@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,27 @@ func TestCertificatesServeAtBothEnds(t *testing.T) {
 			t.Errorf("%s: the client is %+v, %v", host, id, err)
 		}
 		_, _ = near.Close(), far.Close()
+	}
+}
+
+// TestAClusterHasANameThatCertificatesCanHold makes authorities. Each must issue a certificate that can be read.
+func TestAClusterHasANameThatCertificatesCanHold(t *testing.T) {
+	for name, good := range map[string]bool{
+		"prod": true, "Prod-2": true, "prod.eu": true, "prod_eu": true,
+		"": false, "prod eu": false, "prod/eu": false, "größe": false, "prod.": false, "prod:x": false, strings.Repeat("x", 64): false,
+	} {
+		dir, now := t.TempDir(), time.Now()
+		a, err := pki.Init(dir, name, now)
+		if (err == nil) != good {
+			t.Errorf("%q: %v", name, err)
+		}
+		if err != nil {
+			continue
+		}
+		err = a.Issue(dir, pki.Request{Name: "q1", Kind: auth.KindReplica, Life: time.Hour}, now)
+		if err != nil || len(pki.Names(dir, "q1")) == 0 {
+			t.Errorf("%q: got %q, %v", name, pki.Names(dir, "q1"), err)
+		}
 	}
 }
 
