@@ -183,11 +183,11 @@ func (a *Authenticator) Authenticate(r *http.Request) (auth.Caller, error) {
 func (a *Authenticator) byHeader(r *http.Request) (auth.Caller, error) {
 	bySession, err := a.bySession(r, api.SessionOf(r))
 	header := r.Header.Get("Authorization")
-	text, ok := strings.CutPrefix(header, "Bearer ")
+	scheme, text, _ := strings.Cut(header, " ")
 	if header == "" || strings.HasPrefix(header, api.SessionScheme) {
 		return bySession, err
 	}
-	if !ok {
+	if !strings.EqualFold(scheme, "Bearer") { // RFC 9110: the case of a scheme does not count
 		return auth.Caller{}, auth.ErrToken
 	}
 	byToken, err := a.ByToken(r.Context(), text)

@@ -178,6 +178,23 @@ func TestTokenAndCertificateNameOnePrincipal(t *testing.T) {
 	}
 }
 
+// RFC 9110: the scheme of an Authorization header is the same word in any case.
+func TestTheCaseOfTheSchemeDoesNotCount(t *testing.T) {
+	path, s := filepath.Join(t.TempDir(), "auth.yaml"), secret(t)
+	files.Write(t, path, "tokens:\n"+entry(s, "alice", "viewer"))
+	a, err := authn.Open(path, time.Now, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scheme, want := range map[string]string{"Bearer ": "alice", "bearer ": "alice", "BEARER ": "alice", "Bear ": "", "Bearer": "", "": ""} {
+		r := request(t, "", "")
+		r.Header.Set("Authorization", scheme+s.Text())
+		if c, err := a.Authenticate(r); c.Principal != want || (err == nil) != (want != "") {
+			t.Errorf("%q: got %q, %v, want %q", scheme, c.Principal, err, want)
+		}
+	}
+}
+
 // TLS checks the expiry of a certificate only when a connection begins, and a connection can last for weeks.
 func TestACertificateExpiresDuringItsConnection(t *testing.T) {
 	a, _ := replicas(t)
