@@ -16,6 +16,7 @@ type FinishBy struct {
 // ParseFinishBy reads a duration such as 3h, or a time of day such as 06:00 in the given zone. A time of day may have a zone of its
 // own, such as 06:00 Europe/Berlin.
 func ParseFinishBy(text, zone string) (f FinishBy, err error) {
+	text = strings.TrimSpace(text) // a space at the end is no zone
 	clock, own, hasZone := strings.Cut(text, " ")
 	if hasZone {
 		zone = own
