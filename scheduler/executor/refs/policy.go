@@ -46,8 +46,10 @@ func (p *Policy) file(name string) (string, error) {
 	switch {
 	case slices.ContainsFunc(p.Never, func(own string) bool { return within(target, own) }):
 		return "", &RefusedError{"file belongs to rota itself"}
-	case !p.allowed(filepath.Clean(name)) || !p.allowed(target):
+	case !p.allowed(filepath.Clean(name)):
 		return "", &RefusedError{"file is not in " + p.Setting + ".files"}
+	case !p.allowed(target):
+		return "", &RefusedError{"file is a link, and its target is not in " + p.Setting + ".files"}
 	}
 	return target, nil
 }

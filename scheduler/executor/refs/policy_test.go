@@ -50,7 +50,7 @@ func TestAPolicyDecidesWhichReferencesResolve(t *testing.T) {
 		{"a key of rota", "${file:" + key + "}", "belongs to rota"},
 		{"a key of rota beside secrets", "${file:" + inside + "}", "belongs to rota"},
 		{"data of rota", "${file:" + data + "}", "belongs to rota"},
-		{"a link that leads out", "${file:" + link(outside, "secrets/soft", os.Symlink) + "}", "file is not in worker.refs.files"},
+		{"a link that leads out", "${file:" + link(outside, "secrets/soft", os.Symlink) + "}", "file is a link, and its target is not in worker.refs.files"},
 		{"a link to a key", "${file:" + link(key, "secrets/softkey", os.Symlink) + "}", "belongs to rota"},
 		{"another name of a key", "${file:" + link(key, "secrets/hard", os.Link) + "}", "belongs to rota"},
 		{"a directory that is not allowed, without the file", "${file:" + dir + "/nowhere}", "file is not in worker.refs.files"},
