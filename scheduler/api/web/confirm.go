@@ -33,7 +33,7 @@ func (f *form) digest() string {
 	var b strings.Builder
 	for i := range f.Fields {
 		if f.Fields[i].Kind != "hidden" {
-			b.WriteString(f.Fields[i].Name + "\x00" + strings.ReplaceAll(f.Fields[i].Value, "\r\n", "\n") + "\x00")
+			b.WriteString(f.Fields[i].Name + "\x00" + f.Fields[i].Value + "\x00")
 		}
 	}
 	for _, item := range f.Items {

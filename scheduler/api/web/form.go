@@ -194,7 +194,7 @@ func (s *site) prepare(r *http.Request) (*form, error) {
 	if r.Method == http.MethodPost {
 		for i := range f.Fields {
 			if given := r.PostForm[f.Fields[i].Name]; given != nil {
-				f.Fields[i].Value = given[0]
+				f.Fields[i].Value = strings.ReplaceAll(given[0], "\r\n", "\n") // browsers end lines so
 			}
 		}
 	}

@@ -54,8 +54,7 @@ func prepareImport(_ *site, _ *http.Request, f *form) error {
 // performImport translates a text, and shows the form that applies job files, with the translation.
 func performImport(s *site, r *http.Request, f *form) (string, error) {
 	ask := api.ImportRequest{
-		Text: strings.ReplaceAll(f.value("text"), "\r\n", "\n"), Timezone: strings.TrimSpace(f.value("timezone")),
-		System: f.value("kind") == importKinds[1][0],
+		Text: f.value("text"), Timezone: strings.TrimSpace(f.value("timezone")), System: f.value("kind") == importKinds[1][0],
 	}
 	for _, kind := range importKinds {
 		if kind[0] == f.value("kind") {

@@ -14,16 +14,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// writes are operations that record the header of each change, and refuse it if refused is set.
+// writes are operations that record the header and the body of each change, and refuse it if refused is set.
 type writes struct {
 	ofTeam
 	headers []http.Header
+	bodies  []any
 	refused int // status of the refusals; 0: none
 }
 
 func (o *writes) May(*http.Request, string, string) bool { return true }
 
-func (o *writes) Do(_ *http.Request, method, _ string, header http.Header, _, out any) error {
+func (o *writes) Do(_ *http.Request, method, _ string, header http.Header, body, out any) error {
 	switch v := out.(type) {
 	case *api.RunView:
 		*v = api.NewRunView(job.Run{Job: "a", ID: "1", State: job.Failed})
@@ -35,7 +36,7 @@ func (o *writes) Do(_ *http.Request, method, _ string, header http.Header, _, ou
 	if method == http.MethodGet {
 		return nil
 	}
-	o.headers = append(o.headers, header)
+	o.headers, o.bodies = append(o.headers, header), append(o.bodies, body)
 	if o.refused != 0 {
 		return &api.Problem{Status: o.refused, Detail: "the record has changed"}
 	}
@@ -150,5 +151,20 @@ func TestAChangedFormOfAnEarlierRunGetsAnotherKey(t *testing.T) {
 		if len(keys) != 3 || keys[0] == "" || keys[0] == keys[1] || keys[1] != keys[2] {
 			t.Errorf("%s: got the keys %q, want another one after the change", path, keys)
 		}
+	}
+}
+
+// Browsers send the lines of a text with CR and LF. A shell takes CR for a part of each command.
+func TestACommandOfSeveralLinesHasNoCarriageReturns(t *testing.T) {
+	ops := &writes{}
+	page := New(ops, Config{})
+	form := open(t, page, "/do/command")
+	form.Set("shell", "cd /tmp\r\npwd\r\n")
+	send(t, page, "/do/command", form)
+	if len(ops.bodies) != 1 {
+		t.Fatalf("got %d requests, want 1", len(ops.bodies))
+	}
+	if body, _ := ops.bodies[0].(map[string]any); body["shell"] != "cd /tmp\npwd\n" {
+		t.Errorf("got %q", body)
 	}
 }
