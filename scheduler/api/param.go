@@ -55,12 +55,14 @@ func precondition(ifMatch, ifNoneMatch string) (Precondition, error) {
 // keyHeader is the header with the key of a submission.
 const keyHeader = "Idempotency-Key"
 
-// showEmptyKey replaces an empty key by an empty text in quotes. Without quotes, an operation could not distinguish it from a
-// missing key.
-func showEmptyKey(next http.Handler) http.Handler {
+// showEmpty replaces an empty key or condition by an empty text in quotes, which is refused. Without quotes, an operation could not
+// distinguish it from a missing header. It would create another run, or replace a definition that somebody else has changed.
+func showEmpty(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if keys, given := r.Header[keyHeader]; given && strings.TrimSpace(keys[0]) == "" {
-			r.Header.Set(keyHeader, `""`)
+		for _, name := range []string{keyHeader, "If-Match", "If-None-Match"} {
+			if values, given := r.Header[name]; given && strings.TrimSpace(values[0]) == "" {
+				r.Header.Set(name, `""`)
+			}
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -54,7 +54,7 @@ func (s *Server) routes() http.Handler {
 		s.registerLogin(root)
 	}
 
-	handleV1 := showEmptyKey(s.knownPaths(v1))
+	handleV1 := showEmpty(s.knownPaths(v1))
 	interfaces := s.sameSite(s.limited(s.readsLimited(s.bounded(s.takeBody(s.singleFields(handleV1))))))
 	others := s.sameSite(s.limited(s.takeBody(s.knownPaths(root))))
 	if s.cfg.Page != nil && s.back.Replica != nil {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -60,14 +61,21 @@ type stream struct {
 	timeout time.Duration
 }
 
-// startStream sends the headers at once. So the client knows before the first event that it is connected.
+// errNoBody ends a stream whose client asked for the headers alone.
+var errNoBody = errors.New("the answer to HEAD has no body")
+
+// startStream sends the headers at once. So the client knows before the first event that it is connected. After HEAD it returns
+// errNoBody: a stream without an end would hold up the next request of the connection.
 func (s *Server) startStream(ctx huma.Context, contentType string) (*stream, error) {
 	_, w := humago.Unwrap(ctx)
 	st := &stream{w: w, control: http.NewResponseController(w), timeout: s.cfg.WriteTimeout}
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Accel-Buffering", "no") // otherwise nginx buffers the stream
 	w.WriteHeader(http.StatusOK)
-	return st, st.send(nil)
+	if err := st.send(nil); err != nil || ctx.Method() != http.MethodHead {
+		return st, err
+	}
+	return st, errNoBody
 }
 
 func (st *stream) send(b []byte) error {

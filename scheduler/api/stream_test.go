@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -201,6 +202,34 @@ func TestLogs(t *testing.T) {
 	}
 	if a := ask(t, srv, "GET", "/v1/runs/backup/r1/logs?attempt=-1", ""); a.status != 422 {
 		t.Errorf("attempt -1: got %d, want 422", a.status)
+	}
+}
+
+// TestAStreamAnswersHead asks for the headers of streams without an end, and then for something else on the same connection.
+func TestAStreamAnswersHead(t *testing.T) {
+	f := newFake()
+	r, _ := io.Pipe()
+	f.output["backup/r1"] = func(context.Context, bool) (io.ReadCloser, error) { return tail{r}, nil }
+	srv := serve(t, f.backend())
+	one := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
+	defer one.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, path := range []string{"/v1/events", "/v1/runs/backup/r1/logs?follow=true"} {
+		for _, request := range [][2]string{{http.MethodHead, path}, {http.MethodGet, "/livez"}} {
+			req, err := http.NewRequestWithContext(ctx, request[0], srv.URL+request[1], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := one.Do(req)
+			if err != nil {
+				t.Fatalf("%s %s: %v", request[0], request[1], err)
+			}
+			res.Body.Close()
+			if res.StatusCode != http.StatusOK {
+				t.Errorf("%s %s: got %s", request[0], request[1], res.Status)
+			}
+		}
 	}
 }
 
