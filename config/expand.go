@@ -66,6 +66,10 @@ func (x *expander) node(n, via *yaml.Node) *yaml.Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Tag == "!!merge" {
+			if len(merges) > 0 {
+				x.c.add(x.src.blame(key.Line, key.Column, fmt.Sprintf("duplicate key %q: first given at line %d", "<<", merges[0].Line),
+					"write one with a list: <<: [*a, *b]"))
+			}
 			merges = append(merges, key, x.node(value, via))
 			continue
 		}

@@ -1,13 +1,9 @@
 package config
 
 import (
-	"fmt"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v4"
@@ -122,19 +118,20 @@ func (l layers) merge(values map[string]any) {
 	}
 }
 
-// nest stores a value in nested maps, the form that viper reads.
-func nest(values map[string]any, key string, g given) {
+// nest stores a value in nested maps, the form that viper reads. It returns false if the key had a value.
+func nest(values map[string]any, key string, g given) bool {
 	first, rest, found := strings.Cut(key, ".")
 	if !found {
+		_, had := values[key]
 		values[key] = g
-		return
+		return !had
 	}
 	below, ok := values[first].(map[string]any)
 	if !ok {
 		below = map[string]any{}
 		values[first] = below
 	}
-	nest(below, rest, g)
+	return nest(below, rest, g)
 }
 
 // value returns the chosen value of a setting. It returns false if no origin has a value.
@@ -179,7 +176,9 @@ func (l layers) section(r *reader, n *yaml.Node, prefix string, values map[strin
 				r.fail(key, "give it one or remove the key", "%s has no value", path)
 				return
 			}
-			nest(values, path, given{OriginFile, r, value})
+			if !nest(values, path, given{OriginFile, r, value}) { // as http: {listen: …} and as http.listen: …
+				r.fail(key, "remove one of the two", "%s is given twice", path)
+			}
 		case isSection(path):
 			if isNull(value) {
 				return // all keys of the section are commented out
@@ -230,70 +229,4 @@ func below(prefix string) []string {
 		}
 	}
 	return keys
-}
-
-func environment(environ []string) map[string]string {
-	env := map[string]string{}
-	for _, entry := range environ {
-		if k, v, ok := strings.Cut(entry, "="); ok {
-			env[k] = v
-		}
-	}
-	return env
-}
-
-// otherVariables are the ROTA_… variables that are not settings. Some belong to commands. Others belong to jobs: a job may start
-// rota, so rota may inherit them.
-var otherVariables = append([]string{
-	"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CACERT", "ROTA_CERT", "ROTA_CERT_KEY", "ROTA_CONFIG", "ROTA_PAGER",
-}, ownVariables...)
-
-// secretPrefix begins the variables that jobs, notifiers and hooks may name by default.
-const secretPrefix = "ROTA_SECRET_"
-
-// ofKubernetes matches the variables that Kubernetes sets in every container for a Service named rota or rota-….
-var ofKubernetes = regexp.MustCompile(`^ROTA_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)$`)
-
-// Variables returns the names of the variables in environ that set a setting or give the path of the settings file.
-func Variables(environ []string) (names []string) {
-	env := environment(environ)
-	for _, name := range sortedKeys(env) {
-		gives := name == "ROTA_CONFIG" || slices.ContainsFunc(settings, func(s setting) bool { return s.env() == name })
-		if gives && env[name] != "" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func unknownVariables(env map[string]string) []string {
-	known := append([]string(nil), otherVariables...)
-	for _, s := range settings {
-		known = append(known, s.env())
-	}
-	var warnings []string
-	for _, name := range sortedKeys(env) {
-		if !strings.HasPrefix(name, "ROTA_") || slices.Contains(known, name) ||
-			strings.HasPrefix(name, job.ParamVariablePrefix) || strings.HasPrefix(name, secretPrefix) || ofKubernetes.MatchString(name) {
-			continue
-		}
-		w := fmt.Sprintf("environment variable %s is not known", abbreviate(name))
-		if hint := didYouMean(name, known, ""); hint != "" {
-			w += ": " + hint
-		}
-		warnings = append(warnings, w)
-	}
-	return warnings
-}
-
-func defaultDataDir(env map[string]string) string {
-	switch {
-	case os.Geteuid() == 0:
-		return "/var/lib/rota"
-	case env["XDG_STATE_HOME"] != "":
-		return env["XDG_STATE_HOME"] + "/rota"
-	case env["HOME"] != "":
-		return env["HOME"] + "/.local/state/rota"
-	}
-	return ""
 }

@@ -150,6 +150,7 @@ func TestHostNamesBecomeLabels(t *testing.T) {
 
 func TestUnknownVariablesGiveWarnings(t *testing.T) {
 	s, err := load(t, "", nil, "ROTA_NODE_NAME=q1", "ROTA_ELECTION_TLL=5s", "ROTA_SERVER=x", "ROTA_TOKEN_FILE=x", "ROTA_CACERT=x", "ROTA_CERT=x", "ROTA_CERT_KEY=x", "ROTA_PAGER=cat", "ROTA_JOB=a", "ROTA_SECRET_SLACK=x",
+		"ROTA_PARAM_DAY=1", "ROTA_INPUT_A_B=x", "ROTA_OUTPUT=x", "ROTA_MARK=x",
 		"ROTA_PORT=tcp://10.0.0.1:8470", "ROTA_SERVICE_HOST=10.0.0.1", "ROTA_PORT_8470_TCP_ADDR=10.0.0.1", "ROTA_HTTP_SERVICE_PORT_API=1")
 	if err != nil {
 		t.Fatal(err)
