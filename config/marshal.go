@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -83,10 +84,15 @@ func escapeTurns(text []byte) []byte {
 
 func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
 
+// misread matches the texts that programs with YAML 1.1 read as booleans, as numbers with the base 60, or not at all.
+var misread = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|=|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)$`)
+
+// Misread reports whether other programs misread a text in YAML that has no quotes.
+func Misread(text string) bool { return misread.MatchString(text) }
+
 func scalar(tag, value string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
-	switch strings.ToLower(value) {
-	case "yes", "no", "on", "off", "y", "n": // some programs read these words as booleans
+	if Misread(value) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	// newSource refuses the first three unless they are written with a backslash, and the others would turn the text of the file.

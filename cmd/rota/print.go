@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/extract"
+	"github.com/rota-scheduler/rota/config"
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 )
@@ -189,8 +190,7 @@ func yamlNode(dec *json.Decoder) (*yaml.Node, error) {
 		return n, err
 	case string:
 		n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v}
-		switch strings.ToLower(v) {
-		case "yes", "no", "on", "off", "y", "n": // other programs read them as booleans
+		if config.Misread(v) {
 			n.Style = yaml.DoubleQuotedStyle
 		}
 		return n, nil

@@ -58,6 +58,13 @@ func asJSON(t *testing.T, v any) any {
 	return out
 }
 
+func TestYAMLHasQuotesForOtherPrograms(t *testing.T) {
+	got, err := toYAML([]byte(`{"a": "12:30", "b": "=", "c": "no", "d": "x"}`))
+	if want := "a: \"12:30\"\nb: \"=\"\nc: \"no\"\nd: x\n"; err != nil || string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
 func TestColorsDoNotMoveColumns(t *testing.T) {
 	rows := [][]any{
 		{"NAME", tinted{"STATE", plain}, "REASON"},
