@@ -172,7 +172,13 @@ func (d *dev) protect() error {
 	if err := d.guard.make(devPrincipal(), replicaNames(d.replicas), d.cli.now()); err != nil {
 		return err
 	}
-	return d.guard.publish(d.servers(), joined(d.guard.scheme(), devClientPort, d.replicas))
+	if err := d.guard.configure(joined(d.guard.scheme(), devClientPort, d.replicas)); err != nil {
+		return err
+	}
+	if err := d.guard.publish(d.servers()); err != nil {
+		d.cli.printErr("commands need --token-file %s here, since the home directory does not tell them: %v", d.guard.token(), err)
+	}
+	return nil
 }
 
 // flags returns the settings of replica i, from 0, as flags of `rota serve`.

@@ -115,8 +115,8 @@ func (g *devGuard) scheme() string {
 	return "https"
 }
 
-// publish lets the commands of this user find the servers and the store. The settings also serve a worker that joins.
-func (g *devGuard) publish(servers, endpoints []string) error {
+// configure writes the settings that lead to the store, for commands and for a worker that joins.
+func (g *devGuard) configure(endpoints []string) error {
 	etcd := map[string]any{"endpoints": endpoints}
 	if !g.plain {
 		etcd["tls"] = map[string]string{
@@ -130,8 +130,17 @@ func (g *devGuard) publish(servers, endpoints []string) error {
 	if err := atomicfile.Replace(g.settings(), settings); err != nil {
 		return fmt.Errorf("write settings of rota dev: %w", err)
 	}
+	return nil
+}
+
+// publish lets the commands of this user find the servers and the store. It fails in a home that this user cannot write.
+func (g *devGuard) publish(servers []string) error {
 	if g.state == "" {
-		return nil
+		return errors.New("neither XDG_STATE_HOME nor HOME is set")
+	}
+	settings, err := os.ReadFile(g.settings())
+	if err != nil {
+		return fmt.Errorf("read settings of rota dev: %w", err)
 	}
 	entries := credentials.File{Servers: map[string]credentials.Entry{}}
 	for _, server := range servers {

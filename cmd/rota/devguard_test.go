@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -24,7 +25,10 @@ func TestDevMakesANewTokenAtEachStart(t *testing.T) {
 		if err := g.make("alice", replicaNames(2), now); err != nil {
 			t.Fatal(err)
 		}
-		if err := g.publish([]string{"http://127.0.0.1:8470"}, []string{"https://127.0.0.1:23790"}); err != nil {
+		if err := g.configure([]string{"https://127.0.0.1:23790"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.publish([]string{"http://127.0.0.1:8470"}); err != nil {
 			t.Fatal(err)
 		}
 		return read(g.token()), read(g.tls("ca.crt")), read(g.tls("q2.key"))
@@ -51,6 +55,21 @@ func TestDevMakesANewTokenAtEachStart(t *testing.T) {
 	g.withdraw()
 	if left, _ := filepath.Glob(filepath.Join(g.state, "*")); len(left) != 0 {
 		t.Errorf("after the end, files are left: %q", left)
+	}
+}
+
+// TestDevStartsWithoutAHome protects a cluster of a user without a home, such as that of a container.
+func TestDevStartsWithoutAHome(t *testing.T) {
+	for _, environ := range [][]string{nil, {"HOME=" + os.DevNull}} {
+		var stderr bytes.Buffer
+		d := &dev{cli: &cli{environ: environ, err: &stderr, now: time.Now}, replicas: 1, dataDir: t.TempDir()}
+		if err := d.protect(); err != nil {
+			t.Errorf("%q: %v", environ, err)
+		}
+		if want := "commands need --token-file " + d.guard.token(); !strings.Contains(stderr.String(), want) {
+			t.Errorf("%q: got %q, want %q", environ, stderr.String(), want)
+		}
+		d.guard.withdraw()
 	}
 }
 
