@@ -98,8 +98,10 @@ func (c *cli) stdinToken(_ context.Context, server string) (string, error) {
 	}
 	c.readStdin.Do(func() {
 		var text []byte
-		text, c.stdinErr = io.ReadAll(io.LimitReader(c.stdin(), maxToken))
-		c.stdinText = string(text)
+		text, c.stdinErr = io.ReadAll(io.LimitReader(c.stdin(), maxToken+1))
+		if c.stdinText = string(text); len(text) > maxToken {
+			c.stdinErr = fmt.Errorf("it has more than %d bytes", maxToken)
+		}
 	})
 	if c.stdinErr != nil {
 		return "", fmt.Errorf("read the token from stdin: %w", c.stdinErr)
@@ -111,8 +113,9 @@ func (c *cli) stdinToken(_ context.Context, server string) (string, error) {
 	return token, nil
 }
 
-// maxToken is the largest number of bytes of a token on stdin.
-const maxToken = 4 << 10
+// maxToken is the largest number of bytes of a token on stdin. A token of an OpenID provider names the groups of its owner. A
+// server takes headers of 64 KiB.
+const maxToken = 64 << 10
 
 // tokenOf returns the token of an entry for a server.
 func (c *cli) tokenOf(ctx context.Context, e credentials.Entry, server string) (string, error) {

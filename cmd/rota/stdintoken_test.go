@@ -38,6 +38,16 @@ func TestATokenOnStdinServesEveryRequest(t *testing.T) {
 	}
 }
 
+// A token of an OpenID provider is long if its owner is in many groups. A longer one than a server takes must not be cut.
+func TestALongTokenOnStdinIsNotCut(t *testing.T) {
+	for size, want := range map[int]string{20_000: strings.Repeat("x", 20_000), 100_000: ""} {
+		c := &cli{in: strings.NewReader(strings.Repeat("x", size))}
+		if got, err := c.stdinToken(t.Context(), "http://127.0.0.1:8470"); got != want || (err == nil) != (want != "") {
+			t.Errorf("%d bytes: got %d and %v", size, len(got), err)
+		}
+	}
+}
+
 // A pipe, such as <(pass show rota), can be read once too.
 func TestATokenInAPipeServesEveryRequest(t *testing.T) {
 	var got []string
