@@ -83,7 +83,8 @@ var secretName = regexp.MustCompile(`(?i)(password|passwd|secret|token|api_?key)
 func suspectSecret(s *job.Spec) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if value := s.Env[name]; value != "" && secretName.MatchString(name) && !refs.Has(value) {
-			return "env " + name + " is stored as it stands: use a reference such as ${env:" + name + "} or ${file:/run/secrets/name}"
+			return "env " + name + " is stored as it stands: use a reference such as ${env:" + secretVariable(name) +
+				"} or ${file:/run/secrets/name}"
 		}
 	}
 	if s.HTTP == nil {
@@ -91,16 +92,23 @@ func suspectSecret(s *job.Spec) string {
 	}
 	if u, err := url.Parse(s.HTTP.URL); err == nil && u.User != nil && !refs.Has(s.HTTP.URL) {
 		if _, given := u.User.Password(); given {
-			return "url has a password, which is stored as it stands: use a reference such as ${env:PASSWORD}"
+			return "url has a password, which is stored as it stands: use a reference such as ${env:ROTA_SECRET_PASSWORD}"
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.HTTP.Headers)) {
 		value := s.HTTP.Headers[name]
 		if (strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "X-Api-Key")) && !refs.Has(value) {
-			return "header " + name + " is stored as it stands: use a reference such as ${env:TOKEN} or ${file:/run/secrets/token}"
+			return "header " + name + " is stored as it stands: use a reference such as ${env:ROTA_SECRET_TOKEN} or " +
+				"${file:/run/secrets/token}"
 		}
 	}
 	return ""
+}
+
+// secretVariable returns the name of a variable that references may name by default.
+func secretVariable(name string) string {
+	const prefix = "ROTA_SECRET_"
+	return prefix + strings.TrimPrefix(name, prefix)
 }
 
 // suspectHost looks for a parameter that may send the request, with its headers, to any host.
