@@ -110,7 +110,7 @@ func TestAnEmptyFlagNamesNoStore(t *testing.T) {
 	for _, args := range [][]string{
 		{"etcdctl", "--server", "", "get", "/x"}, {"etcdctl", "get", "/x", "--server="}, {"etcdctl", "--endpoints=", "get", "/x"},
 		{"etcdctl", "--config", "", "get", "/x"}, {"verify", "--config", ""}, {"verify", "--endpoints="}, {"doctor", "--config="},
-		{"doctor", "--endpoints", ""}, {"serve", "--config", ""}, {"worker", "--config="}, {"config", "show", "--config", ""},
+		{"doctor", "--endpoints", ""}, {"doctor", "--endpoints", ","}, {"serve", "--config", ""}, {"worker", "--config="}, {"config", "show", "--config", ""},
 	} {
 		code, stdout, stderr := runHere([]string{"ETCDCTL_ENDPOINTS=http://127.0.0.1:1"}, args...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, "is empty: give") {

@@ -46,12 +46,12 @@ func addStoreFlags(cmd *cobra.Command, file *string, endpoints *[]string, usage 
 	flag.Value, flag.DefValue = givenList{flag.Value}, ""
 }
 
-// givenList is a list of endpoints that refuses an empty value, as givenFlag does.
+// givenList is a list of endpoints that refuses empty values, as givenFlag does.
 type givenList struct{ pflag.Value }
 
 // Set implements pflag.Value.
 func (l givenList) Set(s string) error {
-	if s == "" {
+	if slices.Contains(strings.Split(s, ","), "") { // "," is two unset variables of a script
 		return emptyFlag("URLs")
 	}
 	return l.Value.Set(s)
