@@ -35,6 +35,7 @@ type Journal struct {
 	lastKey uint64   // guarded by mu: number of the last entry
 	queue   []*batch // guarded by mu: batches for the writer, the oldest first
 	closed  bool     // guarded by mu: the queue takes no more changes
+	damage  error    // guarded by mu: see update; nil: none is known
 }
 
 var (
@@ -112,6 +113,10 @@ func (j *Journal) Close() error {
 	result := make(chan error, 1)
 	go func() { // Close waits for it below
 		<-j.done
+		if j.damaged() != nil { // which was reported
+			result <- nil
+			return
+		}
 		result <- j.db.Close()
 	}()
 	if err := output.Answer(result, journalTimeout); err != nil {
@@ -123,19 +128,44 @@ func (j *Journal) Close() error {
 // awaitDisk returns when the change under way has been written, or at once if there is none. The wait has no limit. If the last
 // change could not be written, it writes the journal again: the rest of the disk may work.
 func (j *Journal) awaitDisk() error {
-	tx, err := j.db.Begin(true)
+	err := j.damaged()
 	switch {
 	case err != nil:
 	case j.failed.Load():
-		err = tx.Commit() // writes and syncs, although nothing has changed
+		err = j.update(func(*bolt.Tx) error { return nil }) // writes and syncs, although nothing changes
 		j.failed.Store(err != nil)
 	default:
-		err = tx.Rollback()
+		var tx *bolt.Tx
+		if tx, err = j.db.Begin(true); err == nil {
+			err = tx.Rollback()
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
 	return nil
+}
+
+// update changes the journal. If bbolt panics, which shows damage, the error is ErrDamaged, and no later call changes the journal:
+// bbolt may have kept its locks.
+func (j *Journal) update(change func(*bolt.Tx) error) error {
+	err := j.damaged()
+	if err == nil {
+		err = findDamage(func() error { return j.db.Update(change) })
+	}
+	if errors.Is(err, ErrDamaged) {
+		j.mu.Lock()
+		j.damage = err
+		j.mu.Unlock()
+	}
+	return err
+}
+
+// damaged returns the damage that update has found; nil if it has found none.
+func (j *Journal) damaged() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.damage
 }
 
 // keyMark begins the key of an entry; its number follows. Numbers grow, so entries that are written one after another lie side by

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,6 +68,32 @@ func TestAJournalThatCannotBeWritten(t *testing.T) {
 		after(2 * unhealthyProbeEvery)
 		if err := r.w.Refuses(); err != nil || r.sessions.shown().Draining {
 			t.Errorf("after the repair: got %v, shown %+v, want neither", err, r.sessions.shown())
+		}
+	})
+}
+
+// TestADamagedJournalDoesNotEndTheProcess overwrites the journal under the worker. bbolt panics at its next change.
+func TestADamagedJournalDoesNotEndTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		r.start()
+		f, err := os.OpenFile(filepath.Join(r.cfg.DataDir, "journal.db"), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt(make([]byte, info.Size()-2*journalPage), 2*journalPage); err != nil {
+			t.Fatal(err)
+		}
+		name, _ := r.one()
+		after(5 * time.Second)
+		r.wantState(name, job.Succeeded) // from memory
+		if err := r.w.Refuses(); !errors.Is(err, ErrDamaged) || !r.sessions.shown().Draining {
+			t.Errorf("got %v, shown %+v, want a damaged journal and draining", err, r.sessions.shown())
 		}
 	})
 }

@@ -151,7 +151,7 @@ func (j *Journal) take() *batch {
 
 // commit writes the changes to disk and wakes the callers that wait for them.
 func (j *Journal) commit(b *batch) {
-	err := j.db.Update(func(tx *bolt.Tx) error {
+	err := j.update(func(tx *bolt.Tx) error {
 		bucket := tx.Bucket(outcomesBucket)
 		for _, key := range b.removals {
 			if err := bucket.Delete([]byte(key)); err != nil {

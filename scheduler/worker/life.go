@@ -80,7 +80,7 @@ func (j *Journal) lives() (names []string, err error) {
 
 // replaceLives puts life into the journal and removes the lives that are over. It returns when the disk has both.
 func (j *Journal) replaceLives(life string, over []string) error {
-	err := j.db.Update(func(tx *bolt.Tx) error {
+	err := j.update(func(tx *bolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists(livesBucket)
 		if err != nil {
 			return err

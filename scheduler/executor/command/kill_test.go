@@ -2,7 +2,11 @@ package command_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +49,32 @@ func TestCommandThatIgnoresSIGTERMIsKilledAfterItsGrace(t *testing.T) {
 	}
 	if took := time.Since(start); took < 200*time.Millisecond {
 		t.Errorf("killed after %v, within its grace", took)
+	}
+}
+
+// leaveGroup acts as a program that joins the group of its worker, and ignores SIGTERM.
+func leaveGroup() {
+	group, err := syscall.Getpgid(os.Getppid())
+	if err == nil {
+		err = syscall.Setpgid(0, group)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	fmt.Println("began")
+	for range signals {
+	}
+}
+
+func TestACommandThatHasLeftItsGroupIsKilled(t *testing.T) {
+	spec := argv(os.Args[0])
+	spec.Env, spec.KillGrace = map[string]string{"ROTA_TEST_LEAVING": "1"}, job.Duration(200*time.Millisecond)
+	o, out := endAfter(t, spec, 1, executor.ErrTimeout)
+	if o.State != job.TimedOut || o.Exit == nil || *o.Exit != 137 {
+		t.Errorf("got %+v, want the end by SIGKILL; output %q", o, out)
 	}
 }
 

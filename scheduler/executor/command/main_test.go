@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 		executeWithoutDescriptors()
 		return
 	}
+	if os.Getenv("ROTA_TEST_LEAVING") != "" {
+		leaveGroup()
+		return
+	}
 	if message := os.Getenv("ROTA_TEST_NOTIFY"); message != "" {
 		notify(message)
 		return

@@ -111,6 +111,15 @@ func (p *process) signal(s syscall.Signal) error {
 	return err
 }
 
+// kill sends SIGKILL to the group, and to the program itself, which may have joined another group.
+func (p *process) kill() error {
+	err := p.signal(syscall.SIGKILL)
+	if alone := p.cmd.Process.Kill(); !errors.Is(alone, os.ErrProcessDone) {
+		err = errors.Join(err, alone)
+	}
+	return err
+}
+
 // end ends the group and the processes that have left it: by SIGTERM, and by SIGKILL if some are left after grace, or soon
 // after hurry. It returns when the program has exited, and says how it ended; "" if the program exited before it got a signal. All
 // processes get the grace, because a shell dies of SIGTERM at once while its children still clean up.
@@ -130,7 +139,7 @@ func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer)
 	if gone {
 		return endedByTerm
 	}
-	if err := p.signal(syscall.SIGKILL); err != nil {
+	if err := p.kill(); err != nil {
 		fmt.Fprintf(out, "\n[rota: send SIGKILL: %v; waiting for the end of process %d]\n", err, p.cmd.Process.Pid)
 	}
 	<-p.exited
