@@ -147,3 +147,22 @@ func TestARetryWaitsAfterALateOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestATimeoutDuringASuspension is about a machine that was suspended for longer than the lease and the timeout. Both are noticed when
+// it goes on, and the lease was lost first.
+func TestATimeoutDuringASuspension(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lasting(time.Hour))
+		r.store.define("backup", job.Spec{Command: []string{"x"}, Timeout: job.Duration(28 * time.Second)})
+		r.start()
+		name, _ := r.one()
+		after(27 * time.Second)
+		r.wantState(name, job.Running)
+		r.sessions.last().cutAt(time.Now().Add(-fakeTTL - 10*time.Second))
+		after(1500 * time.Millisecond)
+		got := r.wantState(name, job.Pending)
+		if a := got.Attempts[0]; a.State != job.Lost || a.Reason != "worker lost its lease; timed out after 28s" {
+			t.Errorf("the attempt is %s: %s, want lost", a.State, a.Reason)
+		}
+	})
+}

@@ -41,9 +41,15 @@ type scene struct {
 // open starts a cluster with load at a place in a lab, with an external etcd if there are endpoints.
 func open(t *testing.T, rng *rand.Rand, lab *Lab, place cluster.Place, etcd ...string) *scene {
 	t.Helper()
+	return openWith(t, rng, lab, place, cluster.Config{Etcd: etcd})
+}
+
+// openWith does the same as open, with a configuration that gets the jobs.
+func openWith(t *testing.T, rng *rand.Rand, lab *Lab, place cluster.Place, cfg cluster.Config) *scene {
+	t.Helper()
 	s := &scene{t: t, rng: rng, lab: lab, sink: cluster.NewSinkAt(t, lab.Gateway), ledger: cluster.NewLedger(t)}
 	jobs := s.load()
-	if len(etcd) == 0 { // a partitioned replica reaches no store
+	if len(cfg.Etcd) == 0 { // a partitioned replica reaches no store
 		for i := range workingJobs {
 			jobs[fmt.Sprintf("%s%d", working, i)] = job.Spec{
 				Every: job.Duration(4 * time.Second), Missed: job.MissedAll, Overlap: job.OverlapAllow, Shell: s.ledger.Working(8 * time.Second),
@@ -53,7 +59,8 @@ func open(t *testing.T, rng *rand.Rand, lab *Lab, place cluster.Place, etcd ...s
 	}
 	post := &job.HTTP{URL: s.sink.URL(), Method: "POST"}
 	jobs[cluster.ClientsSubmit], jobs[cluster.ClientsPause] = job.Spec{HTTP: post, Overlap: job.OverlapAllow}, job.Spec{HTTP: post}
-	s.c = cluster.StartOn(t, cluster.Config{Binary: rota, Jobs: jobs, Etcd: etcd}, place)
+	cfg.Binary, cfg.Jobs = rota, jobs
+	s.c = cluster.StartOn(t, cfg, place)
 	s.began = time.Now()
 	cluster.Await(t, 20*time.Second, "jobs run", func() bool { return len(s.sink.Requests()) > 2*loadRate })
 	return s
@@ -124,7 +131,9 @@ func (s *scene) awaitCaughtUp(t *testing.T) {
 // close waits until all runs have ended and judges the records.
 func (s *scene) close() {
 	s.t.Helper()
+	until := time.Now() // Check pauses all jobs
 	s.c.Check(s.effects, nil, nil)
+	s.counted(until)
 	took := time.Since(s.began)
 	if n := len(s.c.Recorder.Runs("")); n < loadRate/2*int(took.Seconds()) {
 		s.t.Errorf("%d runs in %v: the load was too low", n, took)

@@ -19,6 +19,9 @@ func TestSplits(t *testing.T) {
 	s.row("leader deaf", s.leaderDeaf)
 	s.row("leader mute", s.leaderMute)
 	s.row("follower alone", s.followerAlone)
+	s.row("follower deaf", s.followerDeaf)
+	s.row("follower mute", s.followerMute)
+	s.row("etcd's leader alone", s.storeLeaderAlone)
 	s.row("one link of the leader", s.oneLink)
 	s.row("the leader's machine vanishes", s.machineLost)
 	s.close()
@@ -106,28 +109,63 @@ func (s *scene) deposed(t *testing.T, leader *cluster.Node, cut *Cut) {
 	s.takeover(t, leader, since, takeoverTime)
 	awaitUnready(t, leader, 5*time.Second)
 	// Both sides continue while the partition lasts. There is no condition to poll.
-	time.Sleep(time.Second)
+	time.Sleep(lasting(time.Second, 12*lease))
 	cut.Heal()
 	leader.WaitReady()
 	over()
 }
 
-// followerAlone partitions one follower whose member does not lead etcd. No other replica may be affected. If its member led
-// etcd, the election might last longer than a lease.
+// followerAlone partitions one follower.
 func (s *scene) followerAlone(t *testing.T) {
+	s.followerHarmed(t, func(name string) *Cut { return s.lab.Split([]string{name}, s.lab.Others(name)) })
+}
+
+// followerDeaf drops all packets to a follower.
+func (s *scene) followerDeaf(t *testing.T) {
+	s.followerHarmed(t, func(name string) *Cut { return s.lab.CutOneWay(s.lab.Others(name), []string{name}) })
+}
+
+// followerMute drops all packets from a follower, which goes on to get orders.
+func (s *scene) followerMute(t *testing.T) {
+	s.followerHarmed(t, func(name string) *Cut { return s.lab.CutOneWay([]string{name}, s.lab.Others(name)) })
+}
+
+// followerHarmed cuts links of one follower whose member does not lead etcd. No other replica may be affected. If its member led
+// etcd, the election might last longer than a lease.
+func (s *scene) followerHarmed(t *testing.T, cutOff func(name string) *Cut) {
+	t.Helper()
 	leader := s.leaderApart(t) // otherwise the leader might move etcd's leadership to the partitioned member
 	storeLeader := s.c.StoreLeader()
 	follower := s.follower(leader)
 	for follower == storeLeader {
 		follower = s.follower(leader)
 	}
-	cut := s.lab.Split([]string{follower.Name}, s.lab.Others(follower.Name))
+	cut := cutOff(follower.Name)
 	over := s.outage(follower.Name)
-	awaitUnready(t, follower, 5*time.Second)
-	s.steady(t, leader, lasting(lease+time.Second, 4*lease))
+	awaitUnready(t, follower, 10*time.Second)
+	s.steady(t, leader, lasting(lease+time.Second, 12*lease))
 	cut.Heal()
 	follower.WaitReady()
 	over()
+}
+
+// storeLeaderAlone partitions the follower whose member leads etcd. Another member is elected, and slots are decided again while the
+// partition lasts.
+func (s *scene) storeLeaderAlone(t *testing.T) {
+	s.leaderApart(t)
+	node := s.c.StoreLeader()
+	began, over := time.Now(), s.c.Outage()
+	cut := s.lab.Split([]string{node.Name}, s.lab.Others(node.Name))
+	awaitUnready(t, node, 10*time.Second)
+	s.awaitCaughtUp(t)
+	t.Logf("slots are decided again %v after the cut", time.Since(began).Round(10*time.Millisecond))
+	over()
+	alone := s.outage(node.Name)
+	// The others continue while the partition lasts. There is no condition to poll.
+	time.Sleep(lasting(lease, 12*lease))
+	cut.Heal()
+	node.WaitReady()
+	alone()
 }
 
 // oneLink cuts the link between the leader and one follower; the third replica reaches both. If the follower's member leads
@@ -160,6 +198,8 @@ func (s *scene) machineLost(t *testing.T) {
 	since := time.Now()
 	over := s.outage(leader.Name)
 	s.takeover(t, leader, since, takeoverTime)
+	// The machine may be away for longer than TCP tries again often. There is no condition to poll.
+	time.Sleep(lasting(0, 30*lease))
 	cut.Heal()
 	leader.WaitReady()
 	over()
