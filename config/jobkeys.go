@@ -28,6 +28,7 @@ var jobKeys = tableOf(
 	key("labels", words("mapping of labels", inFlow, (*reader).jobLabels), func(s *job.Spec) *map[string]string { return &s.Labels },
 		"{team: billing}", "Labels of the job, for selectors such as -l team=billing and for scopes of roles. "+
 			"They have the form of Kubernetes labels.", zero("Only selectors without a condition select the job."),
+		ranged("at most %d entries", job.MaxLabels),
 		alias("tags", "owner", "team", "annotations")),
 	key("schedule", listOf(expression, oneQuoted), func(s *job.Spec) *[]string { return &s.Schedule },
 		`"30 2 * * *"`, "Cron expressions of 5 or 6 fields, or words such as @daily. A slot of any expression is a slot of the job.",
@@ -35,7 +36,7 @@ var jobKeys = tableOf(
 		alias("cron", "crontab", "OnCalendar", "scheduleInterval")),
 	key("every", span(job.EveryRange), func(s *job.Spec) *job.Duration { return &s.Every },
 		"10m", "The period between two slots. Slots lie on its multiples since 1970-01-01T00:00:00Z.",
-		perJob, zero("The job has no period."), ofRoots,
+		perJob, zero("The job has no period."), ofRoots, ranged("%v to %v", job.Duration(schedule.MinEvery), job.EveryRange.High),
 		alias("interval", "period")),
 	key("at", listOf(instant, oneQuoted), func(s *job.Spec) *[]time.Time { return &s.At },
 		`"2030-06-01T12:00:00Z"`, "Single instants at which the job has a slot.", perJob, zero("The job has no such slots."), ofRoots,

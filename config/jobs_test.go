@@ -202,6 +202,10 @@ func FuzzParseJobs(f *testing.F) {
 	})
 }
 
+func TestACalendarOfAJobWithoutAScheduleMayMoveSlots(t *testing.T) {
+	parse1(t, `jobs: {a: {calendar: {on: office, weekdays: [mon-fri], else: next}, shell: x}}`)
+}
+
 func TestDefaultsAddMissingKeys(t *testing.T) {
 	const defaults = "defaults:\n  retry: {backoff: constant}\n  env: {A: '1', B: '2'}\n  dst: {gap: skip}\n  workers: {disk: ssd}\njobs:\n"
 	for name, tt := range map[string]struct {

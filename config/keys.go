@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -84,6 +85,11 @@ func perJob(k *Key) { k.perJob = true }
 
 // ofRoots marks a key that steps must not have.
 func ofRoots(k *Key) { k.ofRoots = true }
+
+// ranged says which values are allowed, if a check other than that of the kind decides it.
+func ranged(format string, args ...any) option {
+	return func(k *Key) { k.Range = fmt.Sprintf(format, args...) }
+}
 
 // alias says how other schedulers call the key, for hints.
 func alias(words ...string) option { return func(k *Key) { k.aliases = words } }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,19 @@ func TestRootsOfAWorkflowHaveOneSchedule(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRootsOfAWorkflowHaveNoH reads two jobs that start one workflow, with one expression whose H stands for other numbers in each.
+func TestRootsOfAWorkflowHaveNoH(t *testing.T) {
+	const text = "jobs: {load: {schedule: %[1]q, shell: x}, stock: {schedule: %[1]q, shell: x}, join: {after: [load, stock], shell: x}}"
+	for expression, refused := range map[string]bool{"H 1 * * *": true, "0 1,h * * thu": true, "0 1 * mar thu": false, "@hourly": false} {
+		_, err := ParseJobs("jobs.yaml", fmt.Appendf(nil, text, expression))
+		const want = "jobs load and stock start one workflow, but H in their schedule stands for other numbers in each"
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, refused %v", expression, err, refused)
+		}
+	}
+	parse1(t, `jobs: {load: {schedule: "H 1 * * *", shell: x}, step: {after: load, shell: x}}`) // one root may have it
 }
 
 // TestTwoRootsMayDifferInOtherKeys reads two jobs that start one workflow, and differ in keys that say nothing about slots.

@@ -44,8 +44,8 @@ func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob boo
 	}
 	sound := len(given) == 1 && s.Scheduled() && !slices.ContainsFunc(s.At, time.Time.IsZero) && !slices.Contains(s.Schedule, "")
 	if !sound {
-		// The other keys are checked as if the job had a period of one second.
-		spec.Cron, spec.Every, spec.At = nil, time.Second, nil
+		// The other keys are checked as if the job had a slot each second.
+		spec.Cron, spec.Every, spec.At = []string{"* * * * * *"}, 0, nil
 	}
 	_, err := schedule.Parse(spec)
 	for _, e := range scheduleErrors(err) {

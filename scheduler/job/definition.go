@@ -94,7 +94,8 @@ func (s Spec) when() Spec {
 	}
 }
 
-// DifferentSlots returns the key in which the schedules of two jobs differ; "" if both have the same slots.
+// DifferentSlots returns the key in which the schedules of two jobs differ; "" if they are equal. With H, two jobs have different
+// slots nevertheless.
 func DifferentSlots(a, b *Spec) string {
 	for _, key := range []struct {
 		name string

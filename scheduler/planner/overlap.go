@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// MaxQueued is how many runs of one job may wait under the overlap policies queue and allow. Further slots are skipped.
+// MaxQueued is how many slots of one job may wait under the overlap policies queue and allow. Further slots are skipped.
 const MaxQueued = 100
 
 // decideAllowed decides a slot of a job whose runs may overlap. nil means that the slot waits.
@@ -65,7 +65,7 @@ func (p *Planner) decideOverlap(j *jobState, s slot, active []*liveRun, now time
 	case job.OverlapQueue:
 		queued := 0
 		for _, r := range active {
-			if !r.begun() {
+			if r.Kind == job.KindScheduled && !r.begun() {
 				queued++
 			}
 		}

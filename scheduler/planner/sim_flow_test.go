@@ -271,5 +271,8 @@ func (w *sim) resumeFlow() {
 		r.Due, r.Reason = job.WhenParentsEnd, job.ReasonParents
 	}
 	w.log("resume %s as %s", old.Name(), r.ID)
-	w.submitAll(r, w.graph().Resume(old, &r, w.store.run, func(string) bool { return false }, func(string) int64 { return 1 }))
+	records := workflow.Records{Run: w.store.run, Repeats: func(name string) (of []*job.Run) {
+		return slices.DeleteFunc(w.store.runs(), func(r *job.Run) bool { return r.RetryOf != name })
+	}}
+	w.submitAll(r, w.graph().Resume(old, &r, records, func(string) bool { return false }, func(string) int64 { return 1 }))
 }

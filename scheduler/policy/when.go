@@ -89,7 +89,7 @@ func CalendarOf(c *job.Calendar) *schedule.Calendar {
 // SlotsAfter returns the time after which the slots of the job's present schedule run; zero if the record does not say.
 // when is that schedule.
 //
-// An edited schedule begins with the first slot whose time, with the jitter of the old schedule, had not come at the edit.
+// An edited schedule begins with the first slot whose time, with the jitter that the job got by the edit, had not come at the edit.
 // So an edit between a slot and its time loses the run only if the new schedule lacks the slot. An edit of the jitter alone
 // neither loses nor repeats a slot. A new job has no slots before its creation.
 func SlotsAfter(j *job.Job, when *schedule.Schedule) time.Time {

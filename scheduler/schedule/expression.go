@@ -53,8 +53,17 @@ func parseExpression(text, seed string, gap Gap, fold Fold) (rule, *refusal) {
 	return r, nil
 }
 
-// Hashed reports whether an expression may have H. If so, its slots depend on the Seed.
-func Hashed(text string) bool { return strings.ContainsAny(text, "Hh") }
+// Hashed reports whether an expression has H. If so, its slots depend on the Seed.
+func Hashed(text string) bool {
+	for field := range strings.FieldsSeq(text) {
+		for item := range strings.SplitSeq(field, ",") {
+			if strings.HasPrefix(strings.ToUpper(item), "H") {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // parseWritten parses an expression of five or six fields, in upper case. The rule has no gap and no fold yet.
 func parseWritten(text, seed string) (rule, *refusal) {

@@ -22,7 +22,7 @@ func ParseFinishBy(text, zone string) (f FinishBy, err error) {
 		zone = own
 	}
 	at, err := time.Parse("15:04", clock)
-	if err != nil || len(clock) != len("15:04") {
+	if err != nil || len(clock) != len("15:04") || hasZone && own == "" {
 		f.after, err = time.ParseDuration(text)
 		if err != nil || f.after <= 0 || f.after > MaxEvery {
 			return f, errors.New("is neither a time of day nor a duration")
@@ -40,7 +40,7 @@ func (f FinishBy) Of(slot time.Time) time.Time {
 		return slot.Add(f.after)
 	}
 	year, month, day := slot.In(f.zone).Date()
-	for n := 0; ; n++ {
+	for n := -1; ; n++ { // the clock may jump over a time of the day before, or show it again
 		first, last := Wall(time.Date(year, month, day+n, f.hour, f.minute, 0, 0, time.UTC), f.zone)
 		for _, at := range []time.Time{first, last} {
 			if at.After(slot) {

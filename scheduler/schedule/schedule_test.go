@@ -39,6 +39,16 @@ func TestHashedFieldsNeverMove(t *testing.T) {
 	}
 }
 
+func TestHashed(t *testing.T) {
+	for expr, want := range map[string]bool{
+		"H 2 * * *": true, "0 h/6 * * *": true, "5,H(7-9) * * * *": true, "0 2 * mar thu": false, "@hourly": false, "0 2 * * mon,THU": false,
+	} {
+		if got := schedule.Hashed(expr); got != want {
+			t.Errorf("%s: got %v, want %v", expr, got, want)
+		}
+	}
+}
+
 func TestHashedStepsAndRanges(t *testing.T) {
 	for i := range 200 {
 		seed := fmt.Sprint(i)

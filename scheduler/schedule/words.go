@@ -93,7 +93,7 @@ func timeWords(minute, hour string) (string, bool) {
 		return fmt.Sprintf("at %02d:%02d", h, m), true
 	case minute == "*" && hour == "*":
 		return "every minute", true
-	case stepped && hour == "*" && number(step):
+	case stepped && hour == "*" && divides(step, 60):
 		return "every " + step + " minutes", true
 	case minuteErr == nil && hour == "*":
 		return fmt.Sprintf("every hour, at minute %d", m), true
@@ -101,7 +101,7 @@ func timeWords(minute, hour string) (string, bool) {
 		return "every hour, at a minute that the job's name decides", true
 	case minute == "H" && hourErr == nil:
 		return fmt.Sprintf("at %02d:00 or up to 59 minutes later, as the job's name decides", h), true
-	case minuteErr == nil && hourStepped && number(hours):
+	case minuteErr == nil && hourStepped && divides(hours, 24):
 		return fmt.Sprintf("every %s hours, at minute %d", hours, m), true
 	case minuteErr == nil && hourRange && firstErr == nil && lastErr == nil:
 		return fmt.Sprintf("every hour from %02d:%02d to %02d:%02d", first, m, last, m), true
@@ -117,6 +117,12 @@ func timeWords(minute, hour string) (string, bool) {
 		return "at " + strings.Join(list, ", "), true
 	}
 	return "", false
+}
+
+// divides reports whether a step is more than 1 and divides the number of values. Otherwise the last period is shorter.
+func divides(step string, values int) bool {
+	n, err := strconv.Atoi(step)
+	return err == nil && n > 1 && values%n == 0
 }
 
 func number(text string) bool {

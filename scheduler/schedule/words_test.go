@@ -22,6 +22,8 @@ func TestWords(t *testing.T) {
 		{"0 0 24 dec *", "every year, on December 24 at 00:00"},
 		{"@daily", "every day at 00:00"},
 		{"0 */6 * * *", "every 6 hours, at minute 0"},
+		{"*/45 * * * *", "cron */45 * * * *"},
+		{"0 */5 * * *", "cron 0 */5 * * *"},
 		{"1-5 2 * * *", "cron 1-5 2 * * *"},
 		{"0 0 13 * fri", "cron 0 0 13 * fri"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 // Problem is a mistake in the workflows of a set of definitions.
@@ -108,8 +109,8 @@ func differentSlots(g Graph, specs map[string]*job.Spec, name string, checked ma
 		checked[n] = true
 	}
 	for _, other := range roots[min(1, len(roots)):] {
-		key := job.DifferentSlots(specs[roots[0]], specs[other])
-		if key == "" {
+		text, hint := difference(specs, roots[0], other)
+		if text == "" {
 			continue
 		}
 		join := name
@@ -122,12 +123,23 @@ func differentSlots(g Graph, specs map[string]*job.Spec, name string, checked ma
 		}
 		i := max(0, slices.IndexFunc(g.parents[join], func(a job.After) bool { return a.Job == other || above(g, a.Job)[other] }))
 		return []Problem{{
-			join, i, true, "jobs " + roots[0] + " and " + other + " start one workflow, but differ in " + key,
-			"write the same " + key + " in both, or remove one of them from the workflow",
+			join, i, true, "jobs " + roots[0] + " and " + other + " start one workflow, but " + text,
+			hint + ", or remove one of them from the workflow",
 			roots[0] + " " + other,
 		}}
 	}
 	return nil
+}
+
+// difference says how the slots of two jobs differ, and how to make them equal; "" if both have the same slots.
+func difference(specs map[string]*job.Spec, a, b string) (text, hint string) {
+	if key := job.DifferentSlots(specs[a], specs[b]); key != "" {
+		return "differ in " + key, "write the same " + key + " in both"
+	}
+	if slices.ContainsFunc(specs[a].Schedule, schedule.Hashed) {
+		return "H in their schedule stands for other numbers in each", "write the same numbers in both"
+	}
+	return "", ""
 }
 
 // above returns the jobs from which name can be reached.

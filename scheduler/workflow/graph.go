@@ -160,7 +160,7 @@ func (g Graph) Cycle(name string) []string {
 }
 
 // Runs returns the records of the steps behind the run r, which is to start a workflow. They have the id of r and wait for their
-// parents. spec returns the definition of a step, and its generation. Parents that are not behind r are left out: they are no
+// parents. generation returns that of the definition of a step. Parents that are not behind r are left out: they are no
 // part of this start.
 func (g Graph) Runs(r *job.Run, generation func(name string) int64) []job.Run {
 	behind := g.Behind(r.Job)

@@ -44,34 +44,31 @@ func Unfit(old *job.Run) string {
 
 // Resume returns the records of the steps that run again together with r, which repeats the failed run old. They have the id of r.
 // These are the steps behind old that did not succeed, or have no run yet. If old itself repeats a run, a step that has no run with
-// the id of old may have succeeded with that of the earlier run. A step that succeeded does not run again: steps that follow it
-// follow its run. The same holds for a step that is not decided yet, unless the end of a parent rules it out. run returns the
-// record of a name, nil if there is none. open reports whether a step without a record gets one in the slot of old.
+// the id of old may have succeeded with that of the earlier run. If a run was repeated since, as after two failures in one
+// workflow, its repetition stands for it. A step that succeeded does not run again: steps that follow it follow its run. The same
+// holds for a step that is not decided yet, unless the end of a parent rules it out. open reports whether a step without a record
+// gets one in the slot of old.
 func (g Graph) Resume(
-	old, r *job.Run, run func(name string) *job.Run, open func(name string) bool, generation func(name string) int64,
+	old, r *job.Run, records Records, open func(name string) bool, generation func(name string) int64,
 ) (steps []job.Run) {
-	ids := lineage(old, run)
+	ids := lineage(old, records.Run)
 	latest := func(name string) *job.Run {
 		for _, id := range ids {
-			if r := run(name + "/" + id); r != nil {
-				return r
+			if r := records.Run(name + "/" + id); r != nil {
+				return records.latest(r)
 			}
 		}
 		return nil
 	}
-	again, skips := map[string]bool{old.Job: true}, map[string]bool{} // skips: not decided yet, and ruled out
-	ruledOut := func(a job.After) bool {
-		switch parent := latest(a.Job); {
-		case parent != nil && parent.State.Terminal():
-			return !a.When.Met(parent.State) || SlotSkipped(parent)
-		default:
-			return skips[a.Job] && !a.When.Met(job.Skipped)
-		}
-	}
+	again, skips := map[string]bool{old.Job: true}, map[string]bool{} // skips: names of runs that are not decided yet, and ruled out
 	for _, name := range g.Behind(old.Job) {
 		before := latest(name)
-		if before == nil && open(name) || before != nil && before.AwaitsParents() {
-			if skips[name] = slices.ContainsFunc(g.parents[name], ruledOut); !skips[name] {
+		undecided := before
+		if before == nil && open(name) {
+			undecided = g.slotRun(name, old.ID)
+		}
+		if undecided != nil && undecided.AwaitsParents() {
+			if skips[undecided.Name()] = records.ruledOut(undecided, skips); !skips[undecided.Name()] {
 				continue
 			}
 		}
@@ -85,13 +82,22 @@ func (g Graph) Resume(
 		for _, a := range g.parents[name] {
 			p := job.Parent{Job: a.Job, When: a.When}
 			if !again[a.Job] {
-				p.ID = followed(before, latest(a.Job), a.Job, old.ID)
+				p.ID = records.followed(before, latest(a.Job), a.Job, old.ID)
 			}
 			step.After = append(step.After, p)
 		}
 		steps = append(steps, step)
 	}
 	return steps
+}
+
+// slotRun returns the run that a step gets in a slot, while it waits for its parents.
+func (g Graph) slotRun(name, id string) *job.Run {
+	r := &job.Run{Job: name, ID: id, State: job.Pending, Due: job.WhenParentsEnd}
+	for _, a := range g.parents[name] {
+		r.After = append(r.After, job.Parent{Job: a.Job, When: a.When})
+	}
+	return r
 }
 
 // stepOf returns the record of a step that runs together with r, and repeats the run before; nil: the step had no run. The caller
@@ -125,20 +131,4 @@ func lineage(r *job.Run, run func(name string) *job.Run) []string {
 		}
 	}
 	return ids
-}
-
-// followed returns the id of the run of a parent that the step before followed, or would have followed. latest is the latest run of
-// that parent. before and latest may be nil.
-func followed(before, latest *job.Run, parent, id string) string {
-	if latest != nil {
-		id = latest.ID
-	}
-	if before != nil {
-		for i := range before.After {
-			if a := &before.After[i]; a.Job == parent {
-				return a.RunID(before)
-			}
-		}
-	}
-	return id
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/workflow"
@@ -30,14 +31,7 @@ func TestASecondResumeRepeatsNoSuccess(t *testing.T) {
 	put("join", "y", "join/x", job.Skipped, follows("left", ""), follows("right", "x"))
 
 	again := job.Run{Job: "left", ID: "z", Kind: job.KindRetry, RetryOf: "left/y"}
-	var got []string
-	for _, r := range g.Resume(old, &again, in(runs), never, generation1) {
-		var after []string
-		for _, p := range r.After {
-			after = append(after, p.Job+"/"+p.RunID(&r))
-		}
-		got = append(got, fmt.Sprintf("%s of %s after %s", r.Name(), r.RetryOf, strings.Join(after, " ")))
-	}
+	got := resumed(g.Resume(old, &again, in(runs), never, generation1))
 	if want := []string{
 		"join/z of join/y after left/z right/x", "tell/z of tell/x after join/z clean/x",
 	}; !slices.Equal(got, want) {
@@ -84,7 +78,10 @@ func TestAStepThatWillRunIsNotResumed(t *testing.T) {
 			put := func(name string, s job.State) {
 				r := &job.Run{Job: name, ID: "x", State: s}
 				if s == job.Pending {
-					r.Due, r.After = job.WhenParentsEnd, []job.Parent{{Job: "load"}}
+					r.Due = job.WhenParentsEnd
+					for _, a := range g.Parents(name) {
+						r.After = append(r.After, job.Parent{Job: a.Job, When: a.When})
+					}
 				}
 				runs[r.Name()] = r
 			}
@@ -95,6 +92,7 @@ func TestAStepThatWillRunIsNotResumed(t *testing.T) {
 					put(name, job.Pending)
 				}
 			}
+			runs["load/v"] = &job.Run{Job: "load", ID: "v", State: job.Succeeded, RetryOf: "load/x"} // alone: no step follows it
 			again := job.Run{Job: "load", ID: "y", Kind: job.KindRetry, RetryOf: "load/x"}
 			open := func(string) bool { return !records }
 			var got []string
@@ -110,6 +108,69 @@ func TestAStepThatWillRunIsNotResumed(t *testing.T) {
 
 func generation1(string) int64 { return 1 }
 
-func in(runs map[string]*job.Run) func(string) *job.Run {
-	return func(name string) *job.Run { return runs[name] }
+func in(runs map[string]*job.Run) workflow.Records {
+	return workflow.Records{
+		Run: func(name string) *job.Run { return runs[name] },
+		Repeats: func(name string) (of []*job.Run) {
+			for _, r := range runs {
+				if r.RetryOf == name {
+					of = append(of, r)
+				}
+			}
+			return of
+		},
+	}
+}
+
+// TestTwoFailuresAreResumedOneAfterTheOther resumes a workflow from one of two runs that failed, and then from the other one. The
+// step behind both follows the repetition of the first.
+func TestTwoFailuresAreResumedOneAfterTheOther(t *testing.T) {
+	g := workflow.Of(specs("left: ; right: ; join: left right; clean: right?done"))
+	for name, c := range map[string]struct {
+		left, join job.State // of the first resumption
+		want       []string
+	}{
+		"after its end": {job.Succeeded, job.Skipped, []string{"join/z of join/y after left/y right/z"}},
+		"before it":     {job.Running, job.Pending, []string{"join/z of join/y after left/y right/z"}},
+		"without steps": {job.Succeeded, "", []string{"join/z of join/x after left/y right/z"}},
+		"in vain":       {job.Failed, job.Skipped, []string{"join/z of join/y after left/y right/z"}},
+		"join is done":  {job.Succeeded, job.Succeeded, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs := map[string]*job.Run{}
+			put := func(name, id, of string, s job.State, after ...job.Parent) {
+				r := &job.Run{Job: name, ID: id, State: s, RetryOf: of, After: after, Created: time.Unix(int64(len(runs)), 0)}
+				if s == job.Pending {
+					r.Due = job.WhenParentsEnd
+				}
+				runs[r.Name()] = r
+			}
+			put("left", "x", "", job.Failed)
+			put("right", "x", "", job.Failed)
+			put("join", "x", "", job.Skipped, job.Parent{Job: "left"}, job.Parent{Job: "right"})
+			put("clean", "x", "", job.Failed, job.Parent{Job: "right"})
+			put("clean", "v", "clean/x", job.Succeeded, job.Parent{Job: "right", ID: "x"}) // repeated alone
+			put("clean", "w", "clean/x", job.Failed, job.Parent{Job: "right", ID: "x"})
+			put("left", "y", "left/x", c.left)
+			if c.join != "" {
+				put("join", "y", "join/x", c.join, job.Parent{Job: "left"}, job.Parent{Job: "right", ID: "x"})
+			}
+			again := job.Run{Job: "right", ID: "z", Kind: job.KindRetry, RetryOf: "right/x"}
+			if got := resumed(g.Resume(runs["right/x"], &again, in(runs), never, generation1)); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// resumed describes the records of steps.
+func resumed(steps []job.Run) (list []string) {
+	for _, r := range steps {
+		var after []string
+		for _, p := range r.After {
+			after = append(after, p.Job+"/"+p.RunID(&r))
+		}
+		list = append(list, fmt.Sprintf("%s of %s after %s", r.Name(), r.RetryOf, strings.Join(after, " ")))
+	}
+	return list
 }

@@ -9,7 +9,7 @@ var libraryRules = map[string]rule{
 	"scheduler/delayed":  {own: []string{"scheduler/job", "scheduler/keyed"}},
 	"scheduler/schedule": {external: []string{"github.com/netresearch/go-cron"}},
 	"scheduler/policy":   {own: []string{"scheduler/job", "scheduler/schedule"}},
-	"scheduler/workflow": {own: []string{"scheduler/job"}},
+	"scheduler/workflow": {own: []string{"scheduler/job", "scheduler/schedule"}},
 	"scheduler/planner": {own: []string{"scheduler/job", "scheduler/delayed", "scheduler/keyed", "scheduler/schedule", "scheduler/policy",
 		"scheduler/workflow"}},
 	"scheduler/explain":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},

@@ -171,12 +171,23 @@ func (c *caller) resume(ctx context.Context, d dice) error {
 		RetryOf: old.Name(), By: "ann", Created: now, Generation: 1, After: workflow.Follow(&old),
 	}
 	graph, generation := c.graph()
-	return c.submitAll(ctx, r, graph.Resume(&old, &r, func(name string) *job.Run {
-		if step, ended := ends[name]; ended {
-			return &step
-		}
-		return nil
-	}, func(string) bool { return false }, generation), workflowResumed)
+	records := workflow.Records{
+		Run: func(name string) *job.Run {
+			if step, ended := ends[name]; ended {
+				return &step
+			}
+			return nil
+		},
+		Repeats: func(name string) (of []*job.Run) {
+			for _, step := range ends {
+				if step.RetryOf == name {
+					of = append(of, &step)
+				}
+			}
+			return of
+		},
+	}
+	return c.submitAll(ctx, r, graph.Resume(&old, &r, records, func(string) bool { return false }, generation), workflowResumed)
 }
 
 // backfill orders a backfill, or sometimes stops one.

@@ -41,6 +41,34 @@ func TestAWorkflowIsNotResumedWithoutItsHistory(t *testing.T) {
 	}
 }
 
+// TestAWorkflowWithTwoFailuresIsResumedFromBoth resumes a workflow from one of two runs that failed, and then from the other one.
+func TestAWorkflowWithTwoFailuresIsResumedFromBoth(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	repaired := filepath.Join(t.TempDir(), "repaired")
+	at := time.Now().Add(3 * time.Second).UTC().Truncate(time.Second)
+	for _, name := range []string{"left", "right"} {
+		r.define(t, map[string]job.Spec{name: {Shell: "test -e " + repaired, At: []time.Time{at}}})
+	}
+	r.define(t, map[string]job.Spec{"join": {Shell: "true", After: []job.After{{Job: "left"}, {Job: "right"}}}})
+	id := job.SlotID(at)
+	r.reaches(t, "join/"+id, job.Skipped)
+	if err := os.WriteFile(repaired, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		from string
+		join job.State
+	}{{"left/" + id, job.Skipped}, {"right/" + id, job.Succeeded}} {
+		again, err := r.Resume(t.Context(), step.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.reaches(t, "join/"+again.ID, step.join)
+	}
+}
+
 // TestAStepThatWasCanceledWaitsAgain cancels a step that waits for its parent, and repeats it while the parent still runs.
 func TestAStepThatWasCanceledWaitsAgain(t *testing.T) {
 	t.Parallel()

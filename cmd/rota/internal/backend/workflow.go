@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -115,10 +116,7 @@ func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, erro
 		return nil, err
 	}
 	open := func(step string) bool { return b.awaitsSlot(old, step) }
-	steps := workflow.Of(b.specs()).Resume(old, r, func(name string) *job.Run {
-		step, _ := b.mirror.Run(name)
-		return step
-	}, open, b.generation)
+	steps := workflow.Of(b.specs()).Resume(old, r, b.workflowRecords(), open, b.generation)
 	for i := range steps {
 		if name := steps[i].Job; steps[i].RetryOf == "" && b.hadStep(old, name) {
 			return nil, refusal("the history has no room any more for the run of step %[1]s, which may have succeeded: "+
@@ -126,6 +124,20 @@ func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, erro
 		}
 	}
 	return atMost(r, b.defaultParams(steps))
+}
+
+// workflowRecords finds runs and their repetitions. No repetition is a delayed run.
+func (b *Backend) workflowRecords() workflow.Records {
+	return workflow.Records{
+		Run: func(name string) *job.Run {
+			r, _ := b.mirror.Run(name)
+			return r
+		},
+		Repeats: func(name string) []*job.Run {
+			of, _, _ := strings.Cut(name, "/")
+			return b.mirror.Runs(of, time.Time{}, func(r *job.Run) bool { return r.RetryOf == name })
+		},
+	}
 }
 
 // hadStep reports whether a step behind r, which ran in a slot, had a run in this slot. The history may have removed it.

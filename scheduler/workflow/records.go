@@ -1,0 +1,70 @@
+package workflow
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Records finds runs.
+type Records struct {
+	Run     func(name string) *job.Run        // the run of a name; nil: there is none
+	Repeats func(name string) (of []*job.Run) // the runs whose RetryOf is a name, in any order
+}
+
+// latest returns the run that stands for r: r, or one that repeats it, directly or not. It prefers a run that succeeded, then one
+// that has not ended, then the last one that was created.
+func (f Records) latest(r *job.Run) *job.Run {
+	best, all := r, []*job.Run{r}
+	for i := 0; i < len(all) && i < maxLineage; i++ {
+		for _, next := range f.Repeats(all[i].Name()) {
+			if all = append(all, next); comesAfter(next, best) {
+				best = next
+			}
+		}
+	}
+	return best
+}
+
+func comesAfter(a, b *job.Run) bool {
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) > 0
+}
+
+func rank(r *job.Run) int {
+	switch {
+	case r.State == job.Succeeded:
+		return 2
+	case !r.State.Terminal():
+		return 1
+	}
+	return 0
+}
+
+// ruledOut reports whether r, which waits for its parents, will be skipped. skips has the names of the runs of which this is known.
+func (f Records) ruledOut(r *job.Run, skips map[string]bool) bool {
+	return slices.ContainsFunc(r.After, func(a job.Parent) bool {
+		name := a.Job + "/" + a.RunID(r)
+		if parent := f.Run(name); parent != nil && parent.State.Terminal() {
+			return !a.When.Met(parent.State) || SlotSkipped(parent)
+		}
+		return skips[name] && !a.When.Met(job.Skipped)
+	})
+}
+
+// followed returns the id of the run of a parent that the step before followed, or would have followed, or of its repetition.
+// latest is the latest run of that parent. before and latest may be nil.
+func (f Records) followed(before, latest *job.Run, parent, id string) string {
+	for i := 0; before != nil && i < len(before.After); i++ {
+		if a := &before.After[i]; a.Job == parent {
+			id = a.RunID(before)
+			if latest = f.Run(parent + "/" + id); latest != nil {
+				latest = f.latest(latest)
+			}
+		}
+	}
+	if latest != nil {
+		id = latest.ID
+	}
+	return id
+}
