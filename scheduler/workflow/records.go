@@ -13,16 +13,20 @@ type Records struct {
 	Repeats func(name string) (of []*job.Run) // the runs whose RetryOf is a name, in any order
 }
 
-// latest returns the run that stands for r: r, or one that repeats it, directly or not. It prefers a run that succeeded, then one
-// that has not ended, then the last one that was created.
-func (f Records) latest(r *job.Run) *job.Run {
-	best, all := r, []*job.Run{r}
-	for i := 0; i < len(all) && i < maxLineage; i++ {
-		for _, next := range f.Repeats(all[i].Name()) {
-			if all = append(all, next); comesAfter(next, best) {
-				best = next
-			}
+// latest returns the run of a job that stands for some of its runs: one of them, or one that repeats them, directly or not. It
+// prefers a run that succeeded, then one that has not ended, then the last one that was created. nil: there is no run.
+func (f Records) latest(runs ...*job.Run) (best *job.Run) {
+	seen := map[string]bool{}
+	for len(runs) > 0 && len(seen) < maxLineage {
+		r := runs[0]
+		if runs = runs[1:]; r == nil || seen[r.Name()] {
+			continue
 		}
+		seen[r.Name()] = true
+		if best == nil || comesAfter(r, best) {
+			best = r
+		}
+		runs = append(runs, f.Repeats(r.Name())...)
 	}
 	return best
 }
@@ -58,9 +62,7 @@ func (f Records) followed(before, latest *job.Run, parent, id string) string {
 	for i := 0; before != nil && i < len(before.After); i++ {
 		if a := &before.After[i]; a.Job == parent {
 			id = a.RunID(before)
-			if latest = f.Run(parent + "/" + id); latest != nil {
-				latest = f.latest(latest)
-			}
+			latest = f.latest(f.Run(parent+"/"+id), latest)
 		}
 	}
 	if latest != nil {

@@ -53,12 +53,11 @@ func (g Graph) Resume(
 ) (steps []job.Run) {
 	ids := lineage(old, records.Run)
 	latest := func(name string) *job.Run {
+		var runs []*job.Run
 		for _, id := range ids {
-			if r := records.Run(name + "/" + id); r != nil {
-				return records.latest(r)
-			}
+			runs = append(runs, records.Run(name+"/"+id))
 		}
-		return nil
+		return records.latest(runs...)
 	}
 	again, skips := map[string]bool{old.Job: true}, map[string]bool{} // skips: names of runs that are not decided yet, and ruled out
 	for _, name := range g.Behind(old.Job) {

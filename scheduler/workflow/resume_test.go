@@ -150,14 +150,17 @@ func TestTwoFailuresAreResumedOneAfterTheOther(t *testing.T) {
 			put("join", "x", "", job.Skipped, job.Parent{Job: "left"}, job.Parent{Job: "right"})
 			put("clean", "x", "", job.Failed, job.Parent{Job: "right"})
 			put("clean", "v", "clean/x", job.Succeeded, job.Parent{Job: "right", ID: "x"}) // repeated alone
-			put("clean", "w", "clean/x", job.Failed, job.Parent{Job: "right", ID: "x"})
+			put("right", "w", "right/x", job.Failed)
+			put("clean", "w", "clean/x", job.Failed, job.Parent{Job: "right"})
 			put("left", "y", "left/x", c.left)
 			if c.join != "" {
 				put("join", "y", "join/x", c.join, job.Parent{Job: "left"}, job.Parent{Job: "right", ID: "x"})
 			}
-			again := job.Run{Job: "right", ID: "z", Kind: job.KindRetry, RetryOf: "right/x"}
-			if got := resumed(g.Resume(runs["right/x"], &again, in(runs), never, generation1)); !slices.Equal(got, c.want) {
-				t.Errorf("got %q, want %q", got, c.want)
+			for _, from := range []string{"right/x", "right/w"} {
+				again := job.Run{Job: "right", ID: "z", Kind: job.KindRetry, RetryOf: from}
+				if got := resumed(g.Resume(runs[from], &again, in(runs), never, generation1)); !slices.Equal(got, c.want) {
+					t.Errorf("from %s: got %q, want %q", from, got, c.want)
+				}
 			}
 		})
 	}
