@@ -21,9 +21,9 @@ func TestFinishBy(t *testing.T) {
 		{"02:30", "Europe/Berlin", "2027-10-30T23:00:00Z", "2027-10-31T00:30:00Z"}, // the clock shows 02:30 twice
 		{"02:30", "Europe/Berlin", "2027-10-31T01:10:00Z", "2027-10-31T01:30:00Z"},
 		{"01:30", "America/New_York", "2027-11-07T06:10:00Z", "2027-11-07T06:30:00Z"},
-		{"23:30", "America/Nuuk", "2027-03-28T01:10:00Z", "2027-03-28T01:30:00Z"},    // on the day before, the clock jumps over 23:30
+		{"23:30", "America/Nuuk", "2027-03-28T01:10:00Z", "2027-03-28T01:30:00Z"},     // on the day before, the clock jumps over 23:30
 		{"23:30", "America/St_Johns", "2010-11-07T02:30:30Z", "2010-11-07T03:00:00Z"}, // the clock goes back to the day before
-		{"00:00", "Pacific/Apia", "2011-12-29T20:00:00Z", "2011-12-30T10:00:00Z"}, // the zone had no 30 December
+		{"00:00", "Pacific/Apia", "2011-12-29T20:00:00Z", "2011-12-30T10:00:00Z"},     // the zone had no 30 December
 	} {
 		f, err := schedule.ParseFinishBy(tc.text, tc.zone)
 		if err != nil {

@@ -66,6 +66,26 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
+// TestFollow repeats runs alone.
+func TestFollow(t *testing.T) {
+	after := []job.Parent{{Job: "load", When: job.WhenDone, State: job.Failed}, {Job: "stock", ID: "w"}}
+	want := []job.Parent{{Job: "load", ID: "x", When: job.WhenDone, State: job.Failed}, {Job: "stock", ID: "w"}}
+	if got := workflow.Follow(&job.Run{ID: "x", After: after}); !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := workflow.Follow(&job.Run{ID: "x", After: after, SlotSkipped: true}); got != nil {
+		t.Errorf("a repetition of a skipped slot follows %+v", got)
+	}
+	for want, r := range map[bool]job.Run{true: {After: after, Due: job.WhenParentsEnd}, false: {After: after}} {
+		if got := workflow.Waited(&r); got != want {
+			t.Errorf("due %v: waited is %v", r.Due, got)
+		}
+	}
+	if workflow.Waited(&job.Run{Due: job.WhenParentsEnd}) {
+		t.Error("a run without parents waited for them")
+	}
+}
+
 func never(string) bool { return false }
 
 // TestAStepThatWillRunIsNotResumed resumes a workflow before the leader has decided the steps behind the failed run, as during a
@@ -128,18 +148,21 @@ func TestTwoFailuresAreResumedOneAfterTheOther(t *testing.T) {
 	g := workflow.Of(specs("left: ; right: ; join: left right; clean: right?done"))
 	for name, c := range map[string]struct {
 		left, join job.State // of the first resumption
+		lost       bool      // the history has lost the first run of left
 		want       []string
 	}{
-		"after its end": {job.Succeeded, job.Skipped, []string{"join/z of join/y after left/y right/z"}},
-		"before it":     {job.Running, job.Pending, []string{"join/z of join/y after left/y right/z"}},
-		"without steps": {job.Succeeded, "", []string{"join/z of join/x after left/y right/z"}},
-		"in vain":       {job.Failed, job.Skipped, []string{"join/z of join/y after left/y right/z"}},
-		"join is done":  {job.Succeeded, job.Succeeded, nil},
+		"after its end":   {left: job.Succeeded, join: job.Skipped, want: []string{"join/z of join/y after left/y right/z"}},
+		"before it":       {left: job.Running, join: job.Pending, want: []string{"join/z of join/y after left/y right/z"}},
+		"without steps":   {left: job.Succeeded, want: []string{"join/z of join/x after left/y right/z"}},
+		"in vain":         {left: job.Failed, join: job.Skipped, want: []string{"join/z of join/y after left/y right/z"}},
+		"join is done":    {left: job.Succeeded, join: job.Succeeded},
+		"without history": {left: job.Succeeded, join: job.Skipped, lost: true, want: []string{"join/z of join/y after left/y right/z"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := map[string]*job.Run{}
 			put := func(name, id, of string, s job.State, after ...job.Parent) {
 				r := &job.Run{Job: name, ID: id, State: s, RetryOf: of, After: after, Created: time.Unix(int64(len(runs)), 0)}
+				r.Params, r.Defaulted = map[string]string{"of": r.Name()}, []string{r.Name()}
 				if s == job.Pending {
 					r.Due = job.WhenParentsEnd
 				}
@@ -156,10 +179,19 @@ func TestTwoFailuresAreResumedOneAfterTheOther(t *testing.T) {
 			if c.join != "" {
 				put("join", "y", "join/x", c.join, job.Parent{Job: "left"}, job.Parent{Job: "right", ID: "x"})
 			}
+			if c.lost {
+				delete(runs, "left/x")
+			}
 			for _, from := range []string{"right/x", "right/w"} {
-				again := job.Run{Job: "right", ID: "z", Kind: job.KindRetry, RetryOf: from}
-				if got := resumed(g.Resume(runs[from], &again, in(runs), never, generation1)); !slices.Equal(got, c.want) {
+				again := job.Run{Job: "right", ID: "z", Kind: job.KindRetry, RetryOf: from, Params: map[string]string{"of": "right"}}
+				steps := g.Resume(runs[from], &again, in(runs), never, generation1)
+				if got := resumed(steps); !slices.Equal(got, c.want) {
 					t.Errorf("from %s: got %q, want %q", from, got, c.want)
+				}
+				for _, s := range steps {
+					if s.Generation != 1 || s.Params["of"] != s.RetryOf || len(s.Defaulted) != 1 {
+						t.Errorf("from %s: got generation %d and parameters %v", from, s.Generation, s.Params)
+					}
 				}
 			}
 		})

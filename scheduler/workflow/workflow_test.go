@@ -91,3 +91,43 @@ func TestWhen(t *testing.T) {
 		}
 	}
 }
+
+// TestDecide decides a step with two parents by how they stand.
+func TestDecide(t *testing.T) {
+	ended := func(s job.State) workflow.Standing {
+		return workflow.Standing{Run: &job.Run{State: s, After: []job.Parent{{Job: "z"}}}}
+	}
+	root := workflow.Standing{Run: &job.Run{State: job.Skipped}}
+	behind := workflow.Standing{Run: &job.Run{State: job.Skipped, After: []job.Parent{{Job: "z"}}, SlotSkipped: true}}
+	for name, c := range map[string]struct {
+		a, b        workflow.Standing
+		waits, skip string
+		slot        bool
+	}{
+		"both succeeded":          {a: ended(job.Succeeded), b: ended(job.Succeeded)},
+		"one waits":               {a: ended(job.Failed), waits: "b", skip: "parent a failed"},
+		"both wait":               {waits: "a"},
+		"one failed":              {a: ended(job.TimedOut), b: ended(job.Failed), skip: "parent a timed out"},
+		"one was canceled":        {a: ended(job.Canceled), b: ended(job.Canceled), skip: "parent a was canceled"},
+		"b may end in any way":    {a: ended(job.Succeeded), b: ended(job.Skipped)},
+		"a root skipped the slot": {a: ended(job.Succeeded), b: root, skip: "parent b was skipped", slot: true},
+		"a step behind one did":   {a: ended(job.Succeeded), b: behind, skip: "parent b was skipped", slot: true},
+		"one has no run":          {a: ended(job.Failed), b: workflow.Standing{Missing: true}, skip: "parent b has no run b/x", slot: true},
+		"one does not exist": {
+			a: ended(job.Succeeded), b: workflow.Standing{Missing: true, NoJob: true}, skip: "parent b does not exist", slot: true,
+		},
+	} {
+		r := &job.Run{ID: "x", After: []job.Parent{{Job: "a"}, {Job: "b", When: job.WhenDone}}}
+		v := workflow.Decide(r, func(p job.Parent) workflow.Standing { return map[string]workflow.Standing{"a": c.a, "b": c.b}[p.Job] })
+		if v.Waits != c.waits || v.Skip != c.skip || v.SlotSkipped != c.slot {
+			t.Errorf("%s: got %+v", name, v)
+		}
+	}
+	done := workflow.Standing{Run: &job.Run{State: job.Succeeded, Outputs: map[string]string{"a": "b"}}}
+	v := workflow.Decide(&job.Run{After: []job.Parent{{Job: "a"}, {Job: "b"}}}, func(p job.Parent) workflow.Standing {
+		return map[string]workflow.Standing{"a": done, "b": ended(job.Succeeded)}[p.Job]
+	})
+	if want := []job.Parent{{Job: "a", State: job.Succeeded, Outputs: true}, {Job: "b", State: job.Succeeded}}; !slices.Equal(v.After, want) {
+		t.Errorf("got %+v, want %+v", v.After, want)
+	}
+}
