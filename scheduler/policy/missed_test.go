@@ -81,6 +81,10 @@ func TestMissed(t *testing.T) {
 			missed: job.MissedLatest, before: 5.5, paused: []policy.Interval{{hours(2), hours(9)}},
 			want: []policy.Range{{From: hours(1), To: hours(1), Count: 1, Reason: latest}}, runs: []float64{2},
 		},
+		"latest: a pause up to the end": {
+			missed: job.MissedLatest, before: 3.5, paused: []policy.Interval{{hours(3), hours(3.25)}},
+			want: []policy.Range{{From: hours(1), To: hours(2), Count: 2, Reason: latest}}, runs: []float64{3},
+		},
 		"latest: behind a pause": {
 			missed: job.MissedLatest, before: 5.5, paused: []policy.Interval{{hours(2.5), hours(4)}},
 			want: []policy.Range{{From: hours(1), To: hours(2), Count: 2, Reason: latest}},

@@ -91,6 +91,8 @@ func TestRetry(t *testing.T) {
 		{"a policy that grants none is obeyed", &job.Retry{}, tried(1, 0), outcome(job.Failed, 75, true), 0, "", false},
 		{"linear", retry(9, job.BackoffLinear, job.JitterNone), tried(3, 0), outcome(job.Failed, 1, true), 3 * time.Second, "retry 3 of 9", true},
 		{"exponential", retry(9, job.BackoffExponential, job.JitterNone), tried(4, 0), outcome(job.Failed, 1, true), 8 * time.Second, "retry 4 of 9", true},
+		{"after a hundred retries", retry(1000, job.BackoffExponential, job.JitterNone), tried(100, 0), outcome(job.Failed, 1, true), 10 * time.Second,
+			"retry 100 of 1000", true},
 		{"capped", retry(9, job.BackoffExponential, job.JitterNone), tried(5, 0), outcome(job.Failed, 1, true), 10 * time.Second, "retry 5 of 9", true},
 		{"with jitter", retry(9, job.BackoffExponential, job.JitterFull), tried(4, 0), outcome(job.Failed, 1, true), 4 * time.Second, "retry 4 of 9", true},
 		{"the delay that the target asks for is a lower bound", fixed, tried(1, 0), job.Outcome{State: job.Failed, Retry: true, After: time.Minute}, time.Minute, "retry 1 of 3", true},

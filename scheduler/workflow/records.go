@@ -56,17 +56,18 @@ func (f Records) ruledOut(r *job.Run, skips map[string]bool) bool {
 	})
 }
 
-// followed returns the id of the run of a parent that the step before followed, or would have followed, or of its repetition.
-// latest is the latest run of that parent. before and latest may be nil.
-func (f Records) followed(before, latest *job.Run, parent, id string) string {
-	for i := 0; before != nil && i < len(before.After); i++ {
-		if a := &before.After[i]; a.Job == parent {
-			id = a.RunID(before)
-			latest = f.latest(f.Run(parent+"/"+id), latest)
-		}
-	}
+// followed returns the id of the run of a parent that a step follows when it runs again: latest, the latest run of that parent. If
+// history has lost it, it is the one that the step before followed, or would have followed. before and latest may be nil.
+func followed(before, latest *job.Run, parent, id string) string {
 	if latest != nil {
-		id = latest.ID
+		return latest.ID
+	}
+	if before != nil {
+		for i := range before.After {
+			if a := &before.After[i]; a.Job == parent {
+				return a.RunID(before)
+			}
+		}
 	}
 	return id
 }

@@ -81,7 +81,7 @@ func (g Graph) Resume(
 		for _, a := range g.parents[name] {
 			p := job.Parent{Job: a.Job, When: a.When}
 			if !again[a.Job] {
-				p.ID = records.followed(before, latest(a.Job), a.Job, old.ID)
+				p.ID = followed(before, latest(a.Job), a.Job, old.ID)
 			}
 			step.After = append(step.After, p)
 		}

@@ -38,7 +38,17 @@ func TestASecondResumeRepeatsNoSuccess(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 
+	// A third one finds the first runs.
+	old = put("left", "z", "left/y", job.Failed)
+	put("join", "z", "join/y", job.Skipped, follows("left", ""), follows("right", "x"))
+	again = job.Run{Job: "left", ID: "v", Kind: job.KindRetry, RetryOf: "left/z"}
+	want := []string{"join/v of join/z after left/v right/x", "tell/v of tell/x after join/v clean/x"}
+	if got := resumed(g.Resume(old, &again, in(runs), never, generation1)); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+
 	put("left", "y", "left/y", job.Failed) // a cycle, which somebody wrote into the store by hand
+	put("join", "y", "join/y", job.Skipped)
 	g.Resume(runs["left/y"], &again, in(runs), never, generation1)
 }
 
@@ -91,7 +101,7 @@ func never(string) bool { return false }
 // TestAStepThatWillRunIsNotResumed resumes a workflow before the leader has decided the steps behind the failed run, as during a
 // change of leader. A step runs again only if an end rules it out.
 func TestAStepThatWillRunIsNotResumed(t *testing.T) {
-	g := workflow.Of(specs("load: ; other: ; tell: load?done; join: load other; clean: join?done; both: tell join; end: tell other"))
+	g := workflow.Of(specs("load: ; other: ; tell: load?done; join: load other; clean: join?done; both: tell join; end: tell other; late: join?done other"))
 	for kind, records := range map[string]bool{"of a slot": false, "started by a person": true} {
 		t.Run(kind, func(t *testing.T) {
 			runs := map[string]*job.Run{}

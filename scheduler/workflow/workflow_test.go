@@ -35,6 +35,7 @@ func TestGraph(t *testing.T) {
 		{g.Behind("left"), "join"},
 		{g.Roots("join"), "extract"},
 		{g.Workflow("alone"), "alone"},
+		{workflow.Of(specs("b: ; c: ; a: ; d: ; e: ; join: e c a d b")).Workflow("join"), "a b c d e join"},
 		{g.Workflow("gone"), "gone"},
 		{g.Cycle("join"), ""},
 	} {
@@ -77,6 +78,11 @@ func TestOnlyWhatDidNotRunIsResumed(t *testing.T) {
 	want := []string{"join/y of join/x after left/y right/x", "tell/y of tell/x after join/y"}
 	if got := resumed(steps); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	delete(runs, "join/x")
+	again.Params = map[string]string{"of": "left"}
+	if steps := g.Resume(runs["left/x"], &again, in(runs), never, generation1); len(steps) != 2 || steps[0].Params != nil || steps[0].RetryOf != "" {
+		t.Errorf("a step without a run gets %+v", steps)
 	}
 	if p := workflow.Follow(runs["left/x"]); len(p) != 1 || p[0].ID != "x" {
 		t.Errorf("the repeated run follows %+v, want the run of the old id", p)
