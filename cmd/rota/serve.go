@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
@@ -83,19 +84,21 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// members returns a function that reads etcd.embedded.cluster from the settings file again. It returns nil if the value does not
-// come from a file.
+// members returns a function that reads etcd.embedded.cluster from the settings file again. While the file has no readable value,
+// the function returns the one that it read last, and "" if there is none. members returns nil if the value does not come from a
+// file.
 func (c *cli) members(set config.Settings, file string) func() string {
 	if set.Origins()["etcd.embedded.cluster"] != config.OriginFile {
 		return nil
 	}
 	path := c.settingsFile(file)
+	var last atomic.Value
+	last.Store("")
 	return func() string {
-		now, err := config.LoadEtcd(path, c.environ)
-		if err != nil {
-			return "" // a half-written file; the last start has checked the settings
+		if now, err := config.LoadEtcd(path, c.environ); err == nil && now.Embedded.Cluster != "" {
+			last.Store(now.Embedded.Cluster)
 		}
-		return now.Embedded.Cluster
+		return last.Load().(string)
 	}
 }
 

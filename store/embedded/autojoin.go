@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,8 +38,9 @@ const (
 
 // chooseStart decides how the member with the peer URL self starts. It forms a new cluster only if every other member says
 // that it also starts for the first time. So members that lost their data never form a second cluster beside one that they
-// cannot reach. seen says that this process has reported to all others that it has no data.
-func chooseStart(self string, answers []answer, known, seen bool) startKind {
+// cannot reach. cluster is the ID of the cluster that the settings form: a cluster with another ID was restored from a backup, and
+// this member can only join it. seen says that this process has reported to all others that it has no data.
+func chooseStart(self, cluster string, answers []answer, known, seen bool) startKind {
 	first, serving := 0, false
 	for _, a := range answers {
 		if a.fresh {
@@ -50,7 +50,7 @@ func chooseStart(self string, answers []answer, known, seen bool) startKind {
 		for _, m := range a.members {
 			if !slices.Contains(m.PeerURLs, self) {
 				serving = serving || len(m.ClientURLs) > 0
-			} else if m.Name != "" && !m.IsLearner && len(m.ClientURLs) == 0 {
+			} else if m.Name != "" && !m.IsLearner && len(m.ClientURLs) == 0 && a.cluster == cluster {
 				first++ // the others wait for the first start of this member
 			}
 		}
@@ -69,33 +69,28 @@ func chooseStart(self string, answers []answer, known, seen bool) startKind {
 // join prepares the start of a member without data. It waits until the member may form a new cluster, or has been added to the
 // running one as a learner. In the second case it sets the members in e.
 func (s *Server) join(ctx context.Context, e *embed.Config) error {
-	certificates, err := e.PeerTLSInfo.ClientConfig()
-	if err != nil {
-		return fmt.Errorf("read the certificate for peers: %w", err)
-	}
-	rt := &http.Transport{TLSClientConfig: certificates}
-	defer rt.CloseIdleConnections()
 	var lit *beacon
 	known := s.cfg.KnownBy != ""
 	if !known {
+		var err error
 		if lit, err = newBeacon(e); err != nil {
 			return err
 		}
 		defer lit.close()
 	}
-	self, others := e.AdvertisePeerUrls[0].String(), s.cfg.others()
+	self, cluster, others := e.AdvertisePeerUrls[0].String(), s.cfg.formedID(), s.cfg.others()
 	var stranger time.Time // since when the cluster has had a member that is not listed
 	for logged := time.Now(); ; {
-		answers := s.askOthers(ctx, rt, others)
+		answers := s.askOthers(ctx, others)
 		var reason error
-		switch chooseStart(self, answers, known, lit.answered(others)) {
+		switch chooseStart(self, cluster, answers, known, lit.answered(others)) {
 		case startNew:
 			return nil
 		case startJoin:
 			list, err := s.enroll(ctx, self, answers)
 			if err == nil {
 				e.InitialCluster, e.ClusterState = list, embed.ClusterStateFlagExisting
-				return s.awaitListed(ctx, rt, self, others)
+				return s.awaitListed(ctx, self, others)
 			}
 			reason = err
 		default:
@@ -122,11 +117,8 @@ func (s *Server) join(ctx context.Context, e *embed.Config) error {
 
 // whyLater says why a member without data can neither form a cluster nor join one.
 func (s *Server) whyLater(others []peer, answers []answer) error {
-	if s.cfg.KnownBy != "" {
-		return fmt.Errorf(
-			"%s knows an earlier cluster, of which nobody answers; remove it on every replica to begin a new one",
-			s.cfg.KnownBy,
-		)
+	if slices.ContainsFunc(answers, func(a answer) bool { return len(a.members) > 0 }) {
+		return errors.New("the other members have a cluster, and do not serve it yet")
 	}
 	var silent []string
 	for i, a := range answers {
@@ -134,14 +126,27 @@ func (s *Server) whyLater(others []peer, answers []answer) error {
 			silent = append(silent, fmt.Sprintf("%s: %v", others[i].name, a.err))
 		}
 	}
-	return fmt.Errorf("a new cluster begins only if all of its members answer (%s)", strings.Join(silent, "; "))
+	why := strings.Join(silent, "; ")
+	if s.cfg.KnownBy != "" {
+		return fmt.Errorf("%s knows an earlier cluster, of which nobody answers (%s); remove it on every replica to begin a new one",
+			s.cfg.KnownBy, why)
+	}
+	return fmt.Errorf("a new cluster begins only if all of its members answer (%s)", why)
 }
 
-// askOthers asks all other members once.
-func (s *Server) askOthers(ctx context.Context, rt http.RoundTripper, others []peer) []answer {
+// askOthers asks all other members once. It reads the certificates each time, because their files may be replaced.
+func (s *Server) askOthers(ctx context.Context, others []peer) []answer {
+	answers := make([]answer, len(others))
+	rt, err := s.cfg.peerTransport()
+	if err != nil {
+		for i := range answers {
+			answers[i].err = err
+		}
+		return answers
+	}
+	defer rt.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	answers := make([]answer, len(others))
 	var wg sync.WaitGroup
 	for i, p := range others {
 		wg.Go(func() { answers[i] = askMember(ctx, rt, p.url, s.cfg.Name) })
@@ -152,13 +157,13 @@ func (s *Server) askOthers(ctx context.Context, rt http.RoundTripper, others []p
 
 // awaitListed waits until every member that answers lists this one. etcd reads the members from the first that answers, and
 // refuses to start if that one does not list the new member yet.
-func (s *Server) awaitListed(ctx context.Context, rt http.RoundTripper, self string, others []peer) error {
+func (s *Server) awaitListed(ctx context.Context, self string, others []peer) error {
 	lists := func(a answer) bool {
 		return a.members == nil ||
 			slices.ContainsFunc(a.members, func(m *membership.Member) bool { return slices.Contains(m.PeerURLs, self) && m.Name == "" })
 	}
 	for began := time.Now(); ; {
-		answers := s.askOthers(ctx, rt, others)
+		answers := s.askOthers(ctx, others)
 		if !slices.ContainsFunc(answers, func(a answer) bool { return !lists(a) }) {
 			return nil
 		}

@@ -26,6 +26,7 @@ func TestAMemberWithoutDataStartsByWhatTheOthersSay(t *testing.T) {
 	begins1, begins2, begins3 := member(1, "q1", "http://q1:2380", false), member(2, "q2", "http://q2:2380", false), member(3, "q3", self, false)
 	fresh, silent := answer{fresh: true}, answer{err: errSilent}
 	says := func(ms ...*membership.Member) answer { return answer{cluster: "a", members: ms} }
+	restored := func(ms ...*membership.Member) answer { return answer{cluster: "of a backup", members: ms} }
 	for _, tt := range []struct {
 		name        string
 		answers     []answer
@@ -36,6 +37,8 @@ func TestAMemberWithoutDataStartsByWhatTheOthersSay(t *testing.T) {
 		{name: "another has begun to form the cluster", answers: []answer{fresh, says(begins1, begins2, begins3)}, want: startNew},
 		{name: "the others formed it, and know that this one is new", answers: []answer{says(q1, q2, begins3), says(q1, q2, begins3)}, seen: true, want: startNew},
 		{name: "the others formed it with an earlier process", answers: []answer{says(q1, q2, begins3), says(q1, q2, begins3)}, want: startJoin},
+		{name: "the others begin with a backup", answers: []answer{restored(begins1, begins2, begins3), restored(begins1, begins2, begins3)}, want: startLater},
+		{name: "the others serve a backup", answers: []answer{restored(q1, q2, begins3), restored(q1, q2, begins3)}, seen: true, want: startJoin},
 		{name: "one does not answer", answers: []answer{fresh, silent}, want: startLater},
 		{name: "one does not answer, and the other begins", answers: []answer{silent, says(begins1, begins2, begins3)}, want: startLater},
 		{name: "nobody answers", answers: []answer{silent, silent}, want: startLater},
@@ -44,7 +47,7 @@ func TestAMemberWithoutDataStartsByWhatTheOthersSay(t *testing.T) {
 		{name: "the data of two is lost", answers: []answer{fresh, says(q1, q2, member(3, "q3", self, true))}, seen: true, want: startJoin},
 		{name: "the cluster grows", answers: []answer{says(q1), fresh}, want: startJoin},
 	} {
-		if got := chooseStart(self, tt.answers, tt.known, tt.seen); got != tt.want {
+		if got := chooseStart(self, "a", tt.answers, tt.known, tt.seen); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -56,6 +59,7 @@ func TestAMemberJoinsOnlyIfAMajorityIsHealthyWithoutIt(t *testing.T) {
 		return &pb.Member{ID: id, Name: name, PeerURLs: []string{"http://" + name + ":2380"}, ClientURLs: []string{"http://" + name + ":2379"}}
 	}
 	added := &pb.Member{ID: 9, PeerURLs: []string{self}, IsLearner: true}
+	other := &pb.Member{ID: 9, Name: "q9", PeerURLs: []string{self}, ClientURLs: []string{"http://q9:2379"}}
 	joins := &pb.Member{ID: 8, Name: "q4", PeerURLs: []string{"http://q4:2380"}, IsLearner: true}
 	listed := []peer{{"q1", "http://q1:2380"}, {"q2", "http://q2:2380"}, {"q3", self}, {"q4", "http://q4:2380"}}
 	three := []*pb.Member{voter(1, "q1"), voter(2, "q2"), voter(3, "q3")}
@@ -63,14 +67,15 @@ func TestAMemberJoinsOnlyIfAMajorityIsHealthyWithoutIt(t *testing.T) {
 		name    string
 		members []*pb.Member
 		healthy []uint64
-		twin    bool
 		want    admission
 		refused bool
 		err     error
 	}{
 		{name: "the lost member of three", members: three, healthy: []uint64{1, 2}, want: admission{remove: 3, add: true}},
 		{name: "only one of three is healthy", members: three, healthy: []uint64{1}, refused: true},
-		{name: "this name serves elsewhere", members: three, healthy: []uint64{1, 2, 3}, twin: true, refused: true},
+		{name: "this name serves elsewhere", members: three, healthy: []uint64{1, 2, 3}, refused: true},
+		{name: "another name serves at this url", members: append(three[:2:2], other), healthy: []uint64{1, 2, 9}, refused: true},
+		{name: "another name had this url", members: append(three[:2:2], other), healthy: []uint64{1, 2}, want: admission{remove: 9, add: true}},
 		{name: "the lost member was removed", members: three[:2], healthy: []uint64{1, 2}, want: admission{add: true}},
 		{name: "one of the two left is down", members: three[:2], healthy: []uint64{1}, refused: true},
 		{name: "it was added, and did not start", members: []*pb.Member{voter(1, "q1"), voter(2, "q2"), added}, healthy: []uint64{1, 2}},
@@ -78,7 +83,7 @@ func TestAMemberJoinsOnlyIfAMajorityIsHealthyWithoutIt(t *testing.T) {
 		{name: "one grows", members: three[:1], healthy: []uint64{1}, want: admission{add: true}},
 		{name: "another cluster", members: []*pb.Member{voter(7, "q7")}, healthy: []uint64{7}, refused: true, err: ErrMembers},
 	} {
-		r := roster{members: tt.members, twin: tt.twin, healthy: map[uint64]bool{}}
+		r := roster{members: tt.members, healthy: map[uint64]bool{}}
 		for _, id := range tt.healthy {
 			r.healthy[id] = true
 		}

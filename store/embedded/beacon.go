@@ -40,10 +40,12 @@ func newBeacon(e *embed.Config) (*beacon, error) {
 		return nil, fmt.Errorf("listen for peers on %s: %w", u.Host, err)
 	}
 	if u.Scheme == "https" {
-		c, err := e.PeerTLSInfo.ServerConfig()
+		present := func(*tls.ClientHelloInfo) (*tls.Config, error) { return e.PeerTLSInfo.ServerConfig() }
+		c, err := present(nil)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("read the certificate for peers: %w", err), ln.Close())
 		}
+		c.GetConfigForClient = present // the files may be replaced
 		ln = tls.NewListener(ln, c)
 	}
 	b := &beacon{done: make(chan struct{}), askers: map[string]bool{}}

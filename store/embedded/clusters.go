@@ -2,9 +2,11 @@ package embedded
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"sync"
+
+	"go.etcd.io/etcd/client/pkg/v3/types"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
+	"go.uber.org/zap"
 )
 
 // Clusters asks all members that c.Cluster lists for the IDs of their clusters, and returns them by name, in hexadecimal. It leaves
@@ -14,11 +16,10 @@ func (c Config) Clusters(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	certificates, err := c.withDefaults().etcd().PeerTLSInfo.ClientConfig()
+	rt, err := c.withDefaults().peerTransport()
 	if err != nil {
-		return nil, fmt.Errorf("read the certificate for peers: %w", err)
+		return nil, err
 	}
-	rt := &http.Transport{TLSClientConfig: certificates}
 	defer rt.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -36,4 +37,18 @@ func (c Config) Clusters(ctx context.Context) (map[string]string, error) {
 	}
 	wg.Wait()
 	return ids, nil
+}
+
+// formedID returns the ID of the cluster that a valid config forms at the first start of its members, in hexadecimal. A cluster
+// whose members were restored from a backup has another ID.
+func (c Config) formedID() string {
+	urls, err := types.NewURLsMap(c.listForEtcd())
+	if err != nil {
+		return "" // etcd reports that
+	}
+	formed, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, urls)
+	if err != nil {
+		return ""
+	}
+	return formed.ID().String()
 }

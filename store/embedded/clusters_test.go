@@ -5,8 +5,24 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 )
+
+// etcd forms the cluster with the ID that the settings predict, whatever the order of the list.
+func TestTheIDOfAFormedCluster(t *testing.T) {
+	t.Parallel()
+	cfgs := trio(t)
+	want := startAll(t, cfgs)[0].etcd.Server.Cluster().ID().String()
+	entries := strings.Split(cfgs[0].Cluster, ",")
+	slices.Reverse(entries)
+	for _, list := range []string{cfgs[0].Cluster, strings.Join(entries, " , ")} {
+		if got := (Config{Name: "q1", Cluster: list}).formedID(); got != want {
+			t.Errorf("%q: got %s, want %s", list, got, want)
+		}
+	}
+}
 
 func TestClustersOfTheListedMembers(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,24 @@ func TestValidate(t *testing.T) {
 		{"heartbeat too short", Config{Dir: "d", Heartbeat: time.Millisecond}, "at least 10ms"},
 		{"retention too short", Config{Dir: "d", CompactionRetention: time.Millisecond}, "compaction_retention"},
 		{"negative quota", Config{Dir: "d", QuotaBytes: -1}, "quota_bytes"},
+		{"name with a space", Config{Dir: "d", Name: "a b"}, `name "a b"`},
+		{"name with an equals sign", Config{Dir: "d", Name: "a=b"}, `name "a=b"`},
+		{"empty name in the cluster", Config{Dir: "d", Name: "q1", Cluster: "q1=http://a:1,=http://b:1"}, "name=http://host:2380"},
+		{"url twice", Config{Dir: "d", Name: "q1", Cluster: "q1=http://a:1,q2=http://a:1"}, "repeats"},
+		{"url without host", Config{Dir: "d", Client: "http://:1"}, "http://host:port"},
+		{"url with a path", Config{Dir: "d", Client: "http://h:1/x"}, "http://host:port"},
+		{"url with a slash at its end", Config{Dir: "d", Client: "http://h:1/"}, ""},
+		{"key without cert", Config{Dir: "d", Client: "https://h:1", ClientTLS: TLS{Key: "k"}}, "both"},
+		{"ca without https", Config{Dir: "d", ClientTLS: TLS{CA: "a"}}, "say https"},
+		{"plain while tls is optional", Config{Dir: "d", ClientTLS: TLS{Cert: "c", Key: "k"}, Optional: true}, ""},
+		{"listen on localhost", Config{Dir: "d", Client: "http://h:1", ListenClient: "http://localhost:1"}, ""},
+		{"bad listen url", Config{Dir: "d", Client: "http://h:1", ListenClient: "localhost:1"}, "listen_client"},
+		{"election of five heartbeats", Config{Dir: "d", Heartbeat: 10 * time.Millisecond, Election: 50 * time.Millisecond}, ""},
+		{"election of 50s", Config{Dir: "d", Election: 50 * time.Second}, ""},
+		{"election beyond 50s", Config{Dir: "d", Election: 51 * time.Second}, "at most 50s"},
+		{"a part of a millisecond of heartbeat", Config{Dir: "d", Heartbeat: 10500 * time.Microsecond}, "whole milliseconds"},
+		{"a part of a millisecond of election", Config{Dir: "d", Election: 1000500 * time.Microsecond}, "whole milliseconds"},
+		{"retention of a second", Config{Dir: "d", CompactionRetention: time.Second}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,6 +66,37 @@ func TestValidate(t *testing.T) {
 			}
 			wantError(t, err, tt.want)
 		})
+	}
+}
+
+// Package store relies on the limits of requests, and catching up on the numbers of commits.
+func TestWhatEtcdIsTold(t *testing.T) {
+	t.Parallel()
+	tls := TLS{Cert: "c", Key: "k", CA: "a", Names: []string{"localhost"}}
+	c := Config{Name: "q1", Dir: "d", Client: "https://q1:2379", Peer: "https://q1:2380", ClientTLS: tls, PeerTLS: TLS{Cert: "p", Key: "q"}}
+	e := c.withDefaults().etcd()
+	for what, same := range map[string]bool{
+		"name and directory":   e.Name == "q1" && e.Dir == "d",
+		"times":                e.TickMs == 100 && e.ElectionMs == 1000,
+		"limits of a request":  e.MaxTxnOps == MaxTxnOps && e.MaxRequestBytes == MaxRequestBytes,
+		"quota":                e.QuotaBackendBytes == DefaultQuotaBytes,
+		"commits in memory":    e.SnapshotCount == DefaultSnapshotCount && e.SnapshotCatchUpEntries == catchUpCommits,
+		"compaction":           e.AutoCompactionMode == "periodic" && e.AutoCompactionRetention == "5m0s",
+		"fsync":                !e.UnsafeNoFsync,
+		"changes of members":   e.StrictReconfigCheck && e.PreVote,
+		"token and state":      e.InitialClusterToken == clusterToken && e.ClusterState == "new",
+		"one url for clients":  len(e.ListenClientUrls) == 1 && e.ListenClientUrls[0].String() == "https://0.0.0.0:2379",
+		"clients authenticate": e.ClientTLSInfo.ClientCertAuth && e.ClientTLSInfo.TrustedCAFile == "a" && e.ClientTLSInfo.CertFile == "c",
+		"names of clients":     len(e.ClientTLSInfo.AllowedHostnames) == 1,
+		"peers without a ca":   !e.PeerTLSInfo.ClientCertAuth && e.PeerTLSInfo.CertFile == "p" && e.PeerTLSInfo.KeyFile == "q",
+	} {
+		if !same {
+			t.Errorf("%s: etcd gets another value", what)
+		}
+	}
+	c.Optional, c.NoSync = true, true
+	if e = c.withDefaults().etcd(); len(e.ListenClientUrls) != 2 || e.ListenClientUrls[1].String() != "http://0.0.0.0:2379" || !e.UnsafeNoFsync {
+		t.Errorf("with optional TLS and without sync: got %v, %t", e.ListenClientUrls, e.UnsafeNoFsync)
 	}
 }
 

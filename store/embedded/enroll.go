@@ -23,7 +23,6 @@ const changeTimeout = 5 * time.Second
 type roster struct {
 	members []*pb.Member
 	healthy map[uint64]bool // the members that answer requests which need a majority
-	twin    bool            // another process serves under the name of this member
 }
 
 // admission is what makes a member without data part of a running cluster.
@@ -33,14 +32,17 @@ type admission struct {
 }
 
 // admit decides whether the member self may join. It returns an error if the majority would depend on members that do not
-// answer, or if another process uses the name.
+// answer, or if another process serves under its name or at its URL.
 func (r roster) admit(self peer, listed []peer) (admission, error) {
 	voters, healthy, own := 0, 0, (*pb.Member)(nil)
-	var learners, unlisted []string
+	var twins, learners, unlisted []string
 	for _, m := range r.members {
-		mine := m.Name == self.name || slices.Contains(m.PeerURLs, self.url)
+		mine := m.Name == self.name || isAt(m.PeerURLs, self)
 		if mine {
 			own = m
+		}
+		if mine && r.healthy[m.ID] {
+			twins = append(twins, fmt.Sprintf("%s (%s)", m.Name, strings.Join(m.PeerURLs, " ")))
 		}
 		switch {
 		case m.IsLearner && !mine:
@@ -56,8 +58,9 @@ func (r roster) admit(self peer, listed []peer) (admission, error) {
 		}
 	}
 	switch majority := voters/2 + 1; {
-	case r.twin:
-		return admission{}, fmt.Errorf("another process serves as member %s: stop it first", self.name)
+	case len(twins) > 0:
+		return admission{}, fmt.Errorf("another process serves as member %s: stop it first, or correct node.name and etcd.embedded.peer",
+			strings.Join(twins, ", "))
 	case own == nil && len(unlisted) > 0:
 		return admission{}, fmt.Errorf("etcd.embedded.cluster does not list the member %s of the running cluster: %w",
 			strings.Join(unlisted, ", "), ErrMembers)
@@ -163,7 +166,6 @@ func (s *Server) readRoster(ctx context.Context, client *clientv3.Client, cluste
 			mu.Lock()
 			defer mu.Unlock()
 			r.healthy[m.ID] = true
-			r.twin = r.twin || m.Name == s.cfg.Name
 		})
 	}
 	wg.Wait()

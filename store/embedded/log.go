@@ -65,21 +65,17 @@ func (c *logCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.Chec
 
 func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	if e.Message == "server error" {
-		if i := slices.IndexFunc(fields, isError); i >= 0 {
-			err := fields[i].Interface.(error)
+		if err := errorOf(fields); err != nil {
 			c.state.failure.Store(&err)
 		}
 	}
 	pairs := args(fields)
-	if strings.Contains(e.Message, "cluster ID mismatch") {
-		pairs = append(pairs, "hint", "a member has the data of another cluster: `rota doctor --config FILE` names the cluster of each")
+	if do := hintAbout(e, fields); do != "" {
+		pairs = append(pairs, "hint", do)
 	}
 	if e.Level <= zapcore.ErrorLevel {
 		c.log.Log(c.level(e, fields), e.Message, pairs...)
 		return nil
-	}
-	if do := remedy(fields); do != "" {
-		pairs = append(pairs, "hint", do)
 	}
 	c.log.Error(e.Message, pairs...)
 	if c.dying != nil {
@@ -90,15 +86,26 @@ func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 
 func (c *logCore) Sync() error { return nil }
 
+// hintAbout returns what an operator does about a line of etcd's log, or "".
+func hintAbout(e zapcore.Entry, fields []zapcore.Field) string {
+	switch {
+	case strings.Contains(e.Message, "cluster ID mismatch"):
+		return "a member has the data of another cluster: `rota doctor --config FILE` names the cluster of each"
+	case e.Message == "failed to save incoming database snapshot" && isFull(errorOf(fields)):
+		return "this member needs a copy of the whole database: make room on its disk, and it goes on by itself"
+	case e.Level > zapcore.ErrorLevel:
+		return remedy(e.Message, fields)
+	}
+	return ""
+}
+
 // remedy returns the step by which an operator repairs the disk that ends the process, or "". Without it, etcd says of a full disk
 // only that the log cannot be repaired.
-func remedy(fields []zapcore.Field) string {
-	i := slices.IndexFunc(fields, isError)
-	if i < 0 {
-		return ""
-	}
-	switch err := fields[i].Interface.(error); {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+func remedy(message string, fields []zapcore.Field) string {
+	switch err := errorOf(fields); {
+	case strings.Contains(message, "Was the raft log corrupted, truncated, or lost?"):
+		return "this member has lost what it had confirmed to the others, as with an old copy of its disk: docs/how-to/replace-a-member.md"
+	case isFull(err):
 		return "make room on the disk, then start this replica again: its data is kept"
 	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), errors.Is(err, bolterrors.ErrInvalid):
 		return "repair the disk, then start this replica again; if its data is lost: docs/how-to/replace-a-member.md"
@@ -108,12 +115,15 @@ func remedy(fields []zapcore.Field) string {
 	return ""
 }
 
+// isFull reports whether err says that a disk has no room.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
 // endOfDisk is what follows a panic in etcd's log. If there is a remedy, fatal ends the process as after a fatal error, since a
 // stack would only hide the last line of the log. Any other panic is a mistake in etcd, whose stack matters.
 type endOfDisk struct{ fatal zapcore.CheckWriteHook }
 
 func (e endOfDisk) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
-	if remedy(fields) != "" {
+	if remedy(entry.Message, fields) != "" {
 		e.fatal.OnWrite(entry, fields)
 	}
 	panic(entry.Message)
@@ -169,8 +179,8 @@ func noisy(msg string, phase int32) bool {
 
 // isNew reports whether an error says only that the store is new and has no term yet. etcd tries again after some seconds.
 func isNew(fields []zapcore.Field) bool {
-	i := slices.IndexFunc(fields, isError)
-	return i >= 0 && strings.Contains(fields[i].Interface.(error).Error(), "missing term information")
+	err := errorOf(fields)
+	return err != nil && strings.Contains(err.Error(), "missing term information")
 }
 
 // aboutTime reports whether msg is a warning that matters only if the duration in it is long.
@@ -186,6 +196,15 @@ func aboutTime(msg string) bool {
 }
 
 func isError(f zapcore.Field) bool { return f.Type == zapcore.ErrorType }
+
+// errorOf returns the first error among fields; nil if there is none.
+func errorOf(fields []zapcore.Field) error {
+	i := slices.IndexFunc(fields, isError)
+	if i < 0 {
+		return nil
+	}
+	return fields[i].Interface.(error)
+}
 
 // took returns the duration in a warning about slowness. The name of its field
 // differs between warnings.

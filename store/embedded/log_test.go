@@ -168,6 +168,45 @@ func TestADiskThatEndsTheProcess(t *testing.T) {
 	}
 }
 
+// TestALineOfEtcdThatNeedsAnOperatorHasAHint: etcd's words do not say what to do.
+func TestALineOfEtcdThatNeedsAnOperatorHasAHint(t *testing.T) {
+	t.Parallel()
+	const snapshot = "failed to save incoming database snapshot"
+	full := &fs.PathError{Op: "write", Path: "tmp", Err: syscall.ENOSPC}
+	for _, tt := range []struct {
+		message string
+		err     error
+		panics  bool
+		want    string
+	}{
+		{message: snapshot, err: full, want: "make room on its disk"},
+		{message: snapshot, err: io.ErrUnexpectedEOF},
+		{message: "another warning", err: full},
+		{
+			message: "tocommit(9) is out of range [lastIndex(5)]. Was the raft log corrupted, truncated, or lost?", panics: true,
+			want: "docs/how-to/replace-a-member.md",
+		},
+		{message: "another panic", panics: true},
+	} {
+		log, lines := newLog(hclog.Info)
+		var fatal fatalCount
+		func() {
+			defer func() { _ = recover() }()
+			l := zap.New(newLogCore(log, nil), zap.WithPanicHook(endOfDisk{&fatal}))
+			if tt.panics {
+				l.Panic(tt.message)
+			}
+			l.Warn(tt.message, zap.Error(tt.err))
+		}()
+		if want := tt.panics && tt.want != ""; (fatal == 1) != want {
+			t.Errorf("%s: %d plain ends of the process", tt.message, fatal)
+		}
+		if _, hint, _ := strings.Cut(lines.String(), "hint="); !strings.Contains(hint, tt.want) || tt.want == "" && hint != "" {
+			t.Errorf("%s, %v: got %q, want the hint %q", tt.message, tt.err, lines, tt.want)
+		}
+	}
+}
+
 func TestLogBelowLevelIsNotWritten(t *testing.T) {
 	t.Parallel()
 	log, lines := newLog(hclog.Error)

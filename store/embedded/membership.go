@@ -28,11 +28,12 @@ const (
 
 // query asks the other members about the standing of this member, which has no data.
 type query struct {
-	rt     http.RoundTripper
-	self   string // our peer URL, as etcd writes it
-	others []peer
-	known  bool // this process has been in a cluster, so this is not its first start
-	log    hclog.Logger
+	rt      http.RoundTripper
+	self    string // our peer URL, as etcd writes it
+	cluster string // the ID of the cluster that the settings form
+	others  []peer
+	known   bool // this process has been in a cluster, so this is not its first start
+	log     hclog.Logger
 }
 
 // standing is the state of this member in the view of the others. If their answers differ, the highest value counts.
@@ -41,7 +42,7 @@ type standing int
 const (
 	noAnswer   standing = iota // a process may run there, but does not answer
 	notRunning                 // no other member runs
-	foreign                    // the others are a cluster without this member
+	foreign                    // the others are a cluster without this member, or one that the settings do not form
 	joining                    // an operator has added this member, and it has not started yet: it has no name in their list
 	forming                    // the others start for the first time, like this member
 	served                     // this member has served in their cluster
@@ -75,7 +76,7 @@ func (q query) resolve(ctx context.Context) (added bool, err error) {
 		case s == served:
 			return false, errLost
 		case len(strangers) > 0 && waited >= listPatience:
-			return false, fmt.Errorf("%s is none of %s: %w", q.self, names(strangers), ErrMembers)
+			return false, q.misfit(strangers)
 		case waited >= silencePatience && q.known:
 			return false, errLost
 		case waited >= silencePatience:
@@ -96,45 +97,57 @@ func (q query) resolve(ctx context.Context) (added bool, err error) {
 func (q query) askAll(ctx context.Context) (standing, []*membership.Member) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	answers, errs := make([][]*membership.Member, len(q.others)), make([]error, len(q.others))
+	answers := make([]answer, len(q.others))
 	var wg sync.WaitGroup
 	for i, p := range q.others {
-		wg.Go(func() { answers[i], errs[i] = members(ctx, q.rt, p.url) })
+		wg.Go(func() { answers[i] = askMember(ctx, q.rt, p.url, "") })
 	}
 	wg.Wait()
 	result := notRunning
-	for _, err := range errs {
-		if !errors.Is(err, syscall.ECONNREFUSED) {
-			result = noAnswer
-		}
+	if slices.ContainsFunc(answers, func(a answer) bool { return !errors.Is(a.err, syscall.ECONNREFUSED) }) {
+		result = noAnswer
 	}
-	all := slices.Concat(answers...)
-	for _, m := range all {
-		result = max(result, q.standing(m))
+	var all []*membership.Member
+	for _, a := range answers {
+		for _, m := range a.members {
+			result = max(result, q.standing(m, a.cluster))
+		}
+		all = append(all, a.members...)
 	}
 	return result, all
 }
 
-// standing returns the standing of this member according to m, one entry of a list of members.
-func (q query) standing(m *membership.Member) standing {
+// standing returns the standing of this member according to m, one entry of the list of members of a cluster.
+func (q query) standing(m *membership.Member, cluster string) standing {
 	switch {
 	case !slices.Contains(m.PeerURLs, q.self):
 		return foreign
 	case len(m.ClientURLs) > 0: // a member publishes these when it serves for the first time
 		return served
-	case m.Name != "":
-		return forming
+	case m.Name == "":
+		return joining
+	case cluster != q.cluster: // the others begin with a backup, or with another list
+		return foreign
 	}
-	return joining
+	return forming
 }
 
-// members asks one member for the list of members of its cluster.
-func members(ctx context.Context, rt http.RoundTripper, peer string) (list []*membership.Member, err error) {
-	a := askMember(ctx, rt, peer, "")
-	if a.fresh {
-		return nil, fmt.Errorf("%s has no data yet", peer)
+// misfit returns the error for a member that is not one of the cluster of the others.
+func (q query) misfit(theirs []*membership.Member) error {
+	reason := "is none of"
+	if slices.ContainsFunc(theirs, func(m *membership.Member) bool { return slices.Contains(m.PeerURLs, q.self) }) {
+		reason = "has no data, and is listed in a cluster that was restored from a backup or has another list:"
 	}
-	return a.members, a.err
+	return fmt.Errorf("%s %s %s: %w", q.self, reason, names(theirs), ErrMembers)
+}
+
+// peerTransport returns a transport to the other members, with the present certificates. The caller closes its connections.
+func (c Config) peerTransport() (*http.Transport, error) {
+	certificates, err := c.etcd().PeerTLSInfo.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate for peers: %w", err)
+	}
+	return &http.Transport{TLSClientConfig: certificates}, nil
 }
 
 // askMember asks one member for its cluster. name is the member that asks.

@@ -69,7 +69,8 @@ func (a answers) query(known bool) query {
 func TestAMemberWithoutDataIsToldApart(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		known bool // the member has been in a cluster
+		known bool   // the member has been in a cluster
+		forms string // the cluster that the settings form, if it is not that of the others
 		says  answers
 		added bool
 		err   error
@@ -87,6 +88,8 @@ func TestAMemberWithoutDataIsToldApart(t *testing.T) {
 			return "", errRefused
 		}, err: ErrMembers, after: 5 * time.Second},
 		{name: "the member was removed", says: always(list(q1, q2), nil), err: ErrMembers, after: 5 * time.Second},
+		{name: "the others begin with a backup", forms: "another", says: always(list(q1, q2, q3Begins), nil), err: ErrMembers, after: 5 * time.Second},
+		{name: "the member was added to a backup", forms: "another", says: always(list(q1, q2, q3Added), nil), added: true},
 		{name: "the others learn late that the member was added", says: func(host string, since time.Duration) (string, error) {
 			if since < 2*time.Second {
 				return list(q1, q2), nil
@@ -118,7 +121,9 @@ func TestAMemberWithoutDataIsToldApart(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				added, err := tt.says.query(tt.known).resolve(t.Context())
+				q := tt.says.query(tt.known)
+				q.cluster = tt.forms
+				added, err := q.resolve(t.Context())
 				if added != tt.added || !errors.Is(err, tt.err) {
 					t.Errorf("got %t, %v; want %t, %v", added, err, tt.added, tt.err)
 				}

@@ -14,7 +14,7 @@ import (
 // connections itself, so the cluster has its vote.
 func (s *Server) publishPeer() {
 	for {
-		own := s.self()
+		_, own := s.members()
 		if own != nil && slices.Equal(own.PeerURLs, []string{s.cfg.Peer}) {
 			return
 		}
@@ -31,16 +31,6 @@ func (s *Server) publishPeer() {
 		case <-time.After(promoteEvery):
 		}
 	}
-}
-
-// self returns the entry of this member in the list of members; nil if it was removed.
-func (s *Server) self() *membership.Member {
-	for _, m := range s.etcd.Server.Cluster().Members() {
-		if m.ID == s.etcd.Server.MemberID() {
-			return m
-		}
-	}
-	return nil
 }
 
 // updatePeer changes the peer URL of this member. own is its present entry.

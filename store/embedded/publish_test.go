@@ -49,7 +49,7 @@ func TestAMemberChangesToTLSAndBack(t *testing.T) {
 	awaitPeer := func(s *Server, want string) {
 		t.Helper()
 		eventually(t, "the peer url is "+want, func() bool {
-			own := s.self()
+			_, own := s.members()
 			return own != nil && slices.Equal(own.PeerURLs, []string{want})
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,13 +40,14 @@ func (s *Server) added(ctx context.Context, e *embed.Config) (bool, error) {
 	if s.cfg.Rejoin {
 		return false, s.join(ctx, e)
 	}
-	certificates, err := e.PeerTLSInfo.ClientConfig()
+	rt, err := s.cfg.peerTransport()
 	if err != nil {
-		return false, fmt.Errorf("read the certificate for peers: %w", err)
+		return false, err
 	}
-	rt := &http.Transport{TLSClientConfig: certificates}
 	defer rt.CloseIdleConnections()
-	q := query{rt: rt, self: e.AdvertisePeerUrls[0].String(), others: others, known: s.cfg.KnownBy != "", log: s.log}
+	q := query{
+		rt: rt, self: e.AdvertisePeerUrls[0].String(), cluster: s.cfg.formedID(), others: others, known: s.cfg.KnownBy != "", log: s.log,
+	}
 	added, err := q.resolve(ctx)
 	switch {
 	case errors.Is(err, ErrMembers):

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,8 +149,8 @@ func (s *Server) members() (all []*membership.Member, own *membership.Member) {
 	return all, own
 }
 
-// listers returns the other processes that list a member, sorted by name. The member itself does not count. If known is false,
-// their lists are not known yet.
+// listers returns the other processes that list a member, sorted by name. A list with a mistake counts as one with every member. The
+// member itself does not count. If known is false, their lists are not known yet.
 func (s *Server) listers(m *membership.Member) (names []string, known bool) {
 	if s.cfg.OthersList == nil {
 		return nil, true
@@ -159,7 +158,8 @@ func (s *Server) listers(m *membership.Member) (names []string, known bool) {
 	lists := s.cfg.OthersList()
 	for name, list := range lists {
 		peers, err := Config{Cluster: list}.peers()
-		if err == nil && name != m.Name && slices.ContainsFunc(peers, func(p peer) bool { return isAt(m.PeerURLs, p) }) {
+		listed := err != nil || slices.ContainsFunc(peers, func(p peer) bool { return isAt(m.PeerURLs, p) })
+		if listed && name != m.Name {
 			names = append(names, name)
 		}
 	}
@@ -170,12 +170,11 @@ func (s *Server) listers(m *membership.Member) (names []string, known bool) {
 // answers reports whether a member answers at its peer URL. Without a certificate, it cannot be asked, and counts as one that
 // answers.
 func (s *Server) answers(ctx context.Context, m *membership.Member) bool {
-	certificates, err := s.cfg.etcd().PeerTLSInfo.ClientConfig() // read each time, because the files may be replaced
+	rt, err := s.cfg.peerTransport()
 	if err != nil {
-		s.log.Warn("an unlisted member cannot be asked: the certificate for peers was not read", "member", m.Name, "err", err)
+		s.log.Warn("an unlisted member cannot be asked", "member", m.Name, "err", err)
 		return true
 	}
-	rt := &http.Transport{TLSClientConfig: certificates}
 	defer rt.CloseIdleConnections()
 	try, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

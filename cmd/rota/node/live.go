@@ -129,9 +129,11 @@ func (n *Node) startReplica(background starter, stops *closers) {
 	background("follow the store", n.mirror.Follow)
 	feed := n.mirror.Feed()
 	background("summarize the runs", func(ctx context.Context) error { return n.activity.Run(ctx, feed, n.mirror) })
-	if n.conn.Members() > 1 && n.cfg.Drained == nil {
+	if n.cfg.Drained == nil {
 		stops.add("leave the others the majority", func() error {
-			stay(n.mirror, n.set.Node.Name, n.stopping.Add(n.set.Worker.ShutdownGrace+stayBeyond), n.now)
+			if n.conn.Members() > 1 { // read now, because members may have joined
+				stay(n.mirror, n.set.Node.Name, n.stopping.Add(n.set.Worker.ShutdownGrace+stayBeyond), n.now)
+			}
 			return nil
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -186,7 +187,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 		stops.add("remember the store", func() error { n.admission.RememberLast(); return nil })
 		stops.add("end the streams of events", func() error { n.backend.Wait(); return nil })
 		stops.add("close the API", closeAPI) // close the API before the store, from which it reads
-		err = n.admission.Admit(ctx, n.store)
+		err = n.admit(ctx, stops.failed())
 	}
 	if err == nil {
 		n.followTokens(ctx, &stops)
@@ -201,6 +202,26 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 		return err
 	}
 	return n.live(ctx, &stops)
+}
+
+// admit returns when this process may use the store. It returns the error of a part that fails meanwhile.
+func (n *Node) admit(ctx context.Context, failed <-chan error) error {
+	waiting, cancel := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { // ends with admit
+		select {
+		case err := <-failed:
+			cancel(err)
+		case <-waiting.Done():
+		}
+	})
+	err := n.admission.Admit(waiting, n.store)
+	cancel(nil)
+	wg.Wait()
+	if cause := context.Cause(waiting); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
 }
 
 // connect opens the connection to etcd, and returns when etcd answers.
