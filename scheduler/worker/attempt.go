@@ -65,11 +65,6 @@ func (a *attempt) outlivesSession() bool {
 	return a.spec.Delivery == job.AtMostOnce && a.spec.Overlap == job.OverlapAllow && !awaited
 }
 
-// lostWithin reports whether the session of the attempt ended before its timeout passed. A suspended machine notices both at once.
-func (a *attempt) lostWithin(timeout time.Duration) bool {
-	return !a.outlivesSession() && a.shift.session.Deadline().Before(a.began.Add(timeout))
-}
-
 // kept returns the names of the runs whose attempts outlived their sessions, for the presence of a new session. Some of them may
 // have ended, and their outcomes are not delivered yet.
 func (w *Worker) kept() []string {
@@ -226,7 +221,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	out := output.New(w.outputs, a.name, a.run.Attempt, job.OutputTail, output.MaxFile)
 	req.Output = out
 	o = w.exec.Execute(ctx, req)
-	if o.State == job.TimedOut && context.Cause(ctx) == executor.ErrTimeout && a.lostWithin(timeout.Std()) { //nolint:errorlint // no silence
+	if o.State == job.TimedOut && a.lostWithin(ctx, timeout.Std()) {
 		o.State, o.Retry, o.Reason = job.Lost, true, executor.ErrFenced.Error()+"; "+o.Reason
 	}
 	if err := out.Close(); err != nil {

@@ -63,6 +63,17 @@ func (w *Worker) confirmStop(a *attempt) {
 	}
 }
 
+// lostWithin reports whether the session of the attempt ended before its timeout passed, although the timeout ended ctx. A suspended
+// machine notices both at once. If the leader called the attempt overdue, the timeout has not passed here.
+func (a *attempt) lostWithin(ctx context.Context, timeout time.Duration) bool {
+	plain := context.Cause(ctx) == executor.ErrTimeout //nolint:errorlint // a missing heartbeat wraps it
+	if !plain || a.outlivesSession() {
+		return false
+	}
+	end := a.began.Add(timeout)
+	return !a.shift.w.now().Before(end) && a.shift.session.Deadline().Before(end)
+}
+
 // fenced reports whether cause says that the session has ended.
 func fenced(cause error) bool { return errors.Is(cause, executor.ErrFenced) }
 
