@@ -63,8 +63,8 @@ func (w *Worker) confirmStop(a *attempt) {
 	}
 }
 
-// lostWithin reports whether the session of the attempt ended before its timeout passed, although the timeout ended ctx. A suspended
-// machine notices both at once. If the leader called the attempt overdue, the timeout has not passed here.
+// lostWithin reports whether the session of the attempt ended before its timeout passed, although the timeout ended ctx. A machine
+// that was suspended notices both at once. If the leader called the attempt overdue, the timeout has not passed here.
 func (a *attempt) lostWithin(ctx context.Context, timeout time.Duration) bool {
 	plain := context.Cause(ctx) == executor.ErrTimeout //nolint:errorlint // a missing heartbeat wraps it
 	if !plain || a.outlivesSession() {
