@@ -28,3 +28,35 @@ func TestSubmittedRunsTakeNoPlaceOfSlots(t *testing.T) {
 		}
 	}
 }
+
+// TestAtMostAHundredRunsOfAStepWait decides a step while as many of its runs wait as may, and while one less does.
+func TestAtMostAHundredRunsOfAStepWait(t *testing.T) {
+	for waiting, want := range map[int]job.State{planner.MaxQueued - 1: job.Pending, planner.MaxQueued: job.Skipped} {
+		r := newRig(t)
+		r.define("load", job.Spec{Every: minutely})
+		r.define("step", job.Spec{After: []job.After{{Job: "load"}}, Overlap: job.OverlapAllow})
+		put := func(name string, slot time.Time, s job.State) {
+			run := job.Run{Job: name, ID: job.SlotID(slot), Kind: job.KindScheduled, Slot: slot, Due: slot, Created: slot, State: s}
+			if s.Terminal() {
+				run.Finished = slot
+			}
+			r.store.rev++
+			r.store.write(job.Change{Kind: job.RecordRun, Name: run.Name(), Value: &run})
+		}
+		for i := range waiting {
+			put("step", r.now.Add(-time.Duration(i)*time.Minute), job.Pending)
+		}
+		r.now = r.now.Add(time.Minute)
+		put("load", r.now, job.Succeeded)
+		r.lead()
+		var got job.State
+		for _, d := range r.Plan(r.now, 10) {
+			if d.Run != nil && d.Run.Name() == "step/"+job.SlotID(r.now) {
+				got = d.Run.State
+			}
+		}
+		if got != want {
+			t.Errorf("behind %d waiting runs: got %q, want %q", waiting, got, want)
+		}
+	}
+}
