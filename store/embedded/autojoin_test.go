@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -45,6 +46,8 @@ func TestAMemberWithoutDataStartsByWhatTheOthersSay(t *testing.T) {
 		{name: "all start for the first time, but this one knows a cluster", answers: []answer{fresh, fresh}, known: true, want: startLater},
 		{name: "the data is lost", answers: []answer{says(q1, q2, member(3, "q3", self, true)), silent}, want: startJoin},
 		{name: "the data of two is lost", answers: []answer{fresh, says(q1, q2, member(3, "q3", self, true))}, seen: true, want: startJoin},
+		{name: "an operator has added it", answers: []answer{says(q1, q2, member(4, "", self, false)), says(q1, q2, member(4, "", self, false))}, seen: true, want: startJoin},
+		{name: "one of the others has never started", answers: []answer{says(q1, begins2, member(3, "q3", self, true)), silent}, want: startJoin},
 		{name: "the cluster grows", answers: []answer{says(q1), fresh}, want: startJoin},
 	} {
 		if got := chooseStart(self, "a", tt.answers, tt.known, tt.seen); got != tt.want {
@@ -59,6 +62,9 @@ func TestAMemberJoinsOnlyIfAMajorityIsHealthyWithoutIt(t *testing.T) {
 		return &pb.Member{ID: id, Name: name, PeerURLs: []string{"http://" + name + ":2380"}, ClientURLs: []string{"http://" + name + ":2379"}}
 	}
 	added := &pb.Member{ID: 9, PeerURLs: []string{self}, IsLearner: true}
+	voted, began := &pb.Member{ID: 9, PeerURLs: []string{self}}, &pb.Member{ID: 9, Name: "q3", PeerURLs: []string{self}, IsLearner: true}
+	moved := voter(3, "q3")
+	moved.PeerURLs = []string{"http://q3:9"}
 	other := &pb.Member{ID: 9, Name: "q9", PeerURLs: []string{self}, ClientURLs: []string{"http://q9:2379"}}
 	joins := &pb.Member{ID: 8, Name: "q4", PeerURLs: []string{"http://q4:2380"}, IsLearner: true}
 	listed := []peer{{"q1", "http://q1:2380"}, {"q2", "http://q2:2380"}, {"q3", self}, {"q4", "http://q4:2380"}}
@@ -79,6 +85,10 @@ func TestAMemberJoinsOnlyIfAMajorityIsHealthyWithoutIt(t *testing.T) {
 		{name: "the lost member was removed", members: three[:2], healthy: []uint64{1, 2}, want: admission{add: true}},
 		{name: "one of the two left is down", members: three[:2], healthy: []uint64{1}, refused: true},
 		{name: "it was added, and did not start", members: []*pb.Member{voter(1, "q1"), voter(2, "q2"), added}, healthy: []uint64{1, 2}},
+		{name: "this name had another url", members: append(three[:2:2], moved), healthy: []uint64{1, 2}, want: admission{remove: 3, add: true}},
+		{name: "this name serves at another url", members: append(three[:2:2], moved), healthy: []uint64{1, 2, 3}, refused: true},
+		{name: "it was added as a voter", members: append(three[:2:2], voted), healthy: []uint64{1, 2}, want: admission{remove: 9, add: true}},
+		{name: "it had begun to copy the data", members: append(three[:2:2], began), healthy: []uint64{1, 2}, want: admission{remove: 9, add: true}},
 		{name: "another joins", members: append(three[:2:2], joins), healthy: []uint64{1, 2}, refused: true},
 		{name: "one grows", members: three[:1], healthy: []uint64{1}, want: admission{add: true}},
 		{name: "another cluster", members: []*pb.Member{voter(7, "q7")}, healthy: []uint64{7}, refused: true, err: ErrMembers},
@@ -98,6 +108,8 @@ func TestAListWithoutAVoterRemovesNobody(t *testing.T) {
 	t.Parallel()
 	q1, q2, q3 := member(1, "q1", "http://q1:2380", true), member(2, "q2", "http://q2:2380", true), member(3, "q3", self, true)
 	all := []*membership.Member{q1, q2, q3}
+	begins, learner := member(4, "q4", "http://q4:2380", false), member(5, "q5", "http://q5:2380", true)
+	learner.IsLearner = true
 	for _, tt := range []struct {
 		name   string
 		own    *membership.Member
@@ -110,7 +122,16 @@ func TestAListWithoutAVoterRemovesNobody(t *testing.T) {
 		{"this one is not", q3, []peer{{"q1", "http://q1:2380"}, {"q2", "http://q2:2380"}}, true, 0},
 		{"the list is of another cluster", q3, []peer{{"q8", "http://q8:2380"}}, false, 0},
 		{"there is no list", q3, nil, false, 0},
+		{"a listed member that has never started follows", q1, []peer{{"q1", "http://q1:2380"}, {"q4", "http://q4:2380"}}, false, 2},
+		{"only one that has never started is listed", q1, []peer{{"q4", "http://q4:2380"}}, false, 0},
+		{"only a learner is listed", q1, []peer{{"q5", "http://q5:2380"}}, false, 0},
 	} {
+		all := all
+		for _, m := range []*membership.Member{begins, learner} {
+			if slices.ContainsFunc(tt.listed, func(p peer) bool { return isAt(m.PeerURLs, p) }) {
+				all = append(all[:3:3], m)
+			}
+		}
 		leaves, rest := departing(all, tt.own, tt.listed)
 		if leaves != tt.leaves || len(rest) != tt.rest {
 			t.Errorf("%s: got %t and %d others, want %t and %d", tt.name, leaves, len(rest), tt.leaves, tt.rest)

@@ -46,6 +46,8 @@ func TestValidate(t *testing.T) {
 		{"key without cert", Config{Dir: "d", Client: "https://h:1", ClientTLS: TLS{Key: "k"}}, "both"},
 		{"ca without https", Config{Dir: "d", ClientTLS: TLS{CA: "a"}}, "say https"},
 		{"plain while tls is optional", Config{Dir: "d", ClientTLS: TLS{Cert: "c", Key: "k"}, Optional: true}, ""},
+		{"another scheme", Config{Dir: "d", Client: "ftp://h:1"}, "http://host:port"},
+		{"listen on an address", Config{Dir: "d", Client: "http://h:1", ListenClient: "http://10.1.2.3:1"}, ""},
 		{"listen on localhost", Config{Dir: "d", Client: "http://h:1", ListenClient: "http://localhost:1"}, ""},
 		{"bad listen url", Config{Dir: "d", Client: "http://h:1", ListenClient: "localhost:1"}, "listen_client"},
 		{"election of five heartbeats", Config{Dir: "d", Heartbeat: 10 * time.Millisecond, Election: 50 * time.Millisecond}, ""},
@@ -137,8 +139,8 @@ func TestAListForEtcdHasNoSpacesAndSlashes(t *testing.T) {
 	if want := "q1=http://q1:2380,q2=http://q2:2380,q3=http://q3:2380"; e.InitialCluster != want {
 		t.Errorf("got %q, want %q", e.InitialCluster, want)
 	}
-	c = Config{Dir: "d", Name: "q1", Peer: "http://q1:2380/"}
-	if e = c.withDefaults().etcd(); e.InitialCluster != "q1=http://q1:2380" || e.AdvertisePeerUrls[0].String() != "http://q1:2380" {
+	c = Config{Dir: "d", Name: "q1", Client: "http://q1:2379/", Peer: "http://q1:2380/"}
+	if e = c.withDefaults().etcd(); e.InitialCluster != "q1=http://q1:2380" || e.AdvertiseClientUrls[0].String() != "http://q1:2379" || e.AdvertisePeerUrls[0].String() != "http://q1:2380" {
 		t.Errorf("alone: got %q at %v", e.InitialCluster, e.AdvertisePeerUrls)
 	}
 }
