@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"go.etcd.io/etcd/client/pkg/v3/types"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 	"go.uber.org/zap"
 )
@@ -42,11 +41,11 @@ func (c Config) Clusters(ctx context.Context) (map[string]string, error) {
 // formedID returns the ID of the cluster that a valid config forms at the first start of its members, in hexadecimal. A cluster
 // whose members were restored from a backup has another ID.
 func (c Config) formedID() string {
-	urls, err := types.NewURLsMap(c.listForEtcd())
+	urls, token, err := c.etcd().PeerURLsMapAndToken("")
 	if err != nil {
 		return "" // etcd reports that
 	}
-	formed, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, urls)
+	formed, err := membership.NewClusterFromURLsMap(zap.NewNop(), token, urls)
 	if err != nil {
 		return ""
 	}

@@ -104,7 +104,7 @@ func hintAbout(e zapcore.Entry, fields []zapcore.Field) string {
 func remedy(message string, fields []zapcore.Field) string {
 	switch err := errorOf(fields); {
 	case strings.Contains(message, "Was the raft log corrupted, truncated, or lost?"):
-		return "this member has lost what it had confirmed to the others, as with an old copy of its disk: docs/how-to/replace-a-member.md"
+		return "this member lacks writes that it has confirmed, as an old copy of its disk does: docs/how-to/replace-a-member.md"
 	case isFull(err):
 		return "make room on the disk, then start this replica again: its data is kept"
 	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), errors.Is(err, bolterrors.ErrInvalid):

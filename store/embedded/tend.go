@@ -149,8 +149,8 @@ func (s *Server) members() (all []*membership.Member, own *membership.Member) {
 	return all, own
 }
 
-// listers returns the other processes that list a member, sorted by name. A list with a mistake counts as one with every member. The
-// member itself does not count. If known is false, their lists are not known yet.
+// listers returns the other processes that list a member, sorted by name. A list with a mistake counts as one with every member.
+// The member itself does not count. If known is false, their lists are not known yet.
 func (s *Server) listers(m *membership.Member) (names []string, known bool) {
 	if s.cfg.OthersList == nil {
 		return nil, true
