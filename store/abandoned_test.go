@@ -80,7 +80,7 @@ func TestOtherWritesOfABatchAreResent(t *testing.T) {
 			}
 			w.order = &handout{id: w.id, queue: s.keys.queue("w"), session: r.Session, run: w.value}
 			wg.Add(1)
-			w.done = func(out *written) { results[i] = append(results[i], out); wg.Done() }
+			w.done = func(_ *write, out *written) { results[i] = append(results[i], out); wg.Done() }
 			ws = append(ws, w)
 		}
 		left = ws[0]

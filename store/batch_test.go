@@ -123,7 +123,7 @@ func TestARefusedBatchIsSentOneByOne(t *testing.T) {
 		outs := make([]*written, 2)
 		wg.Add(2)
 		for i, w := range []*write{gone, good} {
-			w.done = func(out *written) { outs[i] = out; wg.Done() }
+			w.done = func(_ *write, out *written) { outs[i] = out; wg.Done() }
 		}
 		s.free.mu.Lock()
 		s.free.pushLocked(gone)

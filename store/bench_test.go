@@ -56,8 +56,8 @@ func TestAllocationsOfAWrite(t *testing.T) {
 		most  float64
 		write func() (*write, error)
 	}{
-		{"a decision with a run, a cursor and an order", 17, func() (*write, error) { return s.decision(&armed, election.Term{Rev: 1}) }},
-		{"a claim", 10, func() (*write, error) { return s.runWrite(&running) }},
+		{"a decision with a run, a cursor and an order", 14, func() (*write, error) { return s.decision(&armed, election.Term{Rev: 1}) }},
+		{"a claim", 6, func() (*write, error) { return s.runWrite(&running) }},
 	} {
 		got := testing.AllocsPerRun(100, func() {
 			w, err := tt.write()

@@ -19,13 +19,14 @@ import (
 func (s *Store) Commit(ctx context.Context, term election.Term, ds []job.Decision, done func(int, job.Applied)) {
 	g := s.led(ctx, term)
 	ws := make([]*write, 0, len(ds))
+	answer := func(w *write, out *written) { done(w.index, s.applied(&ds[w.index], out)) }
 	for i := range ds {
 		w, err := s.decision(&ds[i], term)
 		if err != nil {
 			done(i, job.Applied{Err: err})
 			continue
 		}
-		w.done = func(out *written) { done(i, s.applied(&ds[i], out)) }
+		w.index, w.done = i, answer
 		ws = append(ws, w)
 	}
 	g.enqueue(ws...)
@@ -164,7 +165,7 @@ func (s *Store) PutNotifyState(
 			done(i, 0, err)
 			continue
 		}
-		w.done = func(out *written) {
+		w.done = func(_ *write, out *written) {
 			if there := out.found[key]; there != nil {
 				out.rev = there.rev
 			}

@@ -228,5 +228,5 @@ func (g *group) end(w *write, out *written) {
 		w.answer <- out
 		return
 	}
-	w.done(out)
+	w.done(w, out)
 }

@@ -66,17 +66,22 @@ func absent(key string) *pb.Compare { return unchanged(key, 0) }
 func unchanged(key string, rev int64) *pb.Compare { return unchangedKey([]byte(key), rev) }
 
 // unchangedKey is unchanged. It allocates once.
-func unchangedKey(key []byte, rev int64) *pb.Compare {
-	guard := &struct {
-		c      pb.Compare
-		mod    pb.Compare_ModRevision
-		create pb.Compare_CreateRevision
-	}{}
-	guard.c.Key, guard.mod.ModRevision = key, rev
-	if guard.c.Target, guard.c.TargetUnion = pb.Compare_MOD, &guard.mod; rev == 0 {
-		guard.c.Target, guard.c.TargetUnion = pb.Compare_CREATE, &guard.create
+func unchangedKey(key []byte, rev int64) *pb.Compare { return new(guardRoom).unchanged(key, rev) }
+
+// guardRoom is the memory of one guard.
+type guardRoom struct {
+	c      pb.Compare
+	mod    pb.Compare_ModRevision
+	create pb.Compare_CreateRevision
+}
+
+// unchanged returns the guard that the record at key is at revision rev; zero: that there is none. m must be unused.
+func (m *guardRoom) unchanged(key []byte, rev int64) *pb.Compare {
+	m.c.Key, m.mod.ModRevision = key, rev
+	if m.c.Target, m.c.TargetUnion = pb.Compare_MOD, &m.mod; rev == 0 {
+		m.c.Target, m.c.TargetUnion = pb.Compare_CREATE, &m.create
 	}
-	return &guard.c
+	return &m.c
 }
 
 // notSince is the guard that key holds no record that was put after revision rev.
@@ -99,23 +104,30 @@ func putOp(key string, value []byte, lease clientv3.LeaseID) *pb.RequestOp {
 }
 
 func putKeyOp(key, value []byte, lease clientv3.LeaseID) *pb.RequestOp {
-	op := &struct {
-		op pb.RequestOp
-		of pb.RequestOp_RequestPut
-		r  pb.PutRequest
-	}{}
-	op.r.Key, op.r.Value, op.r.Lease = key, value, int64(lease)
-	op.of.RequestPut, op.op.Request = &op.r, &op.of
-	return &op.op
+	return new(putRoom).op(key, value, lease)
 }
 
-func deleteOp(key string) *pb.RequestOp {
+// putRoom is the memory of the operation that puts one record.
+type putRoom struct {
+	of pb.RequestOp
+	is pb.RequestOp_RequestPut
+	r  pb.PutRequest
+}
+
+// op returns the operation. m must be unused.
+func (m *putRoom) op(key, value []byte, lease clientv3.LeaseID) *pb.RequestOp {
+	m.r.Key, m.r.Value, m.r.Lease = key, value, int64(lease)
+	m.is.RequestPut, m.of.Request = &m.r, &m.is
+	return &m.of
+}
+
+func deleteOp(key []byte) *pb.RequestOp {
 	op := &struct {
 		op pb.RequestOp
 		of pb.RequestOp_RequestDeleteRange
 		r  pb.DeleteRangeRequest
 	}{}
-	op.r.Key = []byte(key)
+	op.r.Key = key
 	op.of.RequestDeleteRange, op.op.Request = &op.r, &op.of
 	return &op.op
 }
@@ -126,12 +138,22 @@ func getOp(key string) *pb.RequestOp {
 }
 
 func txnOp(guards []*pb.Compare, then []*pb.RequestOp) *pb.RequestOp {
-	op := &struct {
-		op pb.RequestOp
-		of pb.RequestOp_RequestTxn
-		r  pb.TxnRequest
-	}{}
-	op.r.Compare, op.r.Success = guards, then
-	op.of.RequestTxn, op.op.Request = &op.r, &op.of
-	return &op.op
+	return new(txnRoom).op(guards, then)
 }
+
+// txnRoom is the memory of a nested transaction.
+type txnRoom struct {
+	of pb.RequestOp
+	is pb.RequestOp_RequestTxn
+	r  pb.TxnRequest
+}
+
+// op returns the transaction as an operation. m must be unused.
+func (m *txnRoom) op(guards []*pb.Compare, then []*pb.RequestOp) *pb.RequestOp {
+	m.r.Compare, m.r.Success = guards, then
+	m.is.RequestTxn, m.of.Request = &m.r, &m.is
+	return &m.of
+}
+
+// used reports whether op was called.
+func (m *txnRoom) used() bool { return m.of.Request != nil }

@@ -13,21 +13,25 @@ import (
 
 // write is one guarded, atomic change. A group commit puts several writes into one transaction.
 type write struct {
-	id      string           // op, carried by the records that it puts
-	lane    string           // its job, or the key that it changes; "" is none. Writes of one lane never share a transaction
-	limits  []string         // the limits that it gives to a run. Two writes that give the same limit never share a transaction
-	guards  []*pb.Compare    // must all hold, and so must gate
-	gate    gateGuard        // the zero value: w does not depend on the gate
-	then    []*pb.RequestOp  // the operations
-	probe   []string         // keys to read when a guard failed. The first identifies w, unless w deletes all of them
-	value   []byte           // the new value of probe[0]; nil: the write has none
-	bytes   int              // of keys and values in then
-	order   *handout         // for a worker, in the same transaction; nil: none
-	urgent  bool             // it goes before others, because a run begins with it
-	awaited bool             // a client waits for it
-	patient bool             // no run is late, and nobody waits, if it is written a little later
-	done    func(w *written) // called once, from a goroutine of the group; nil: answer gets the result
-	answer  chan *written    // has room for the result
+	id      string          // op, carried by the records that it puts
+	lane    string          // its job, or the key that it changes; "" is none. Writes of one lane never share a transaction
+	limits  []string        // the limits that it gives to a run. Two writes that give the same limit never share a transaction
+	guards  []*pb.Compare   // must all hold, and so must gate
+	gate    gateGuard       // the zero value: w does not depend on the gate
+	then    []*pb.RequestOp // the operations
+	probe   []string        // keys to read when a guard failed. The first identifies w, unless w deletes all of them
+	value   []byte          // the new value of probe[0]; nil: the write has none
+	bytes   int             // of keys and values in then
+	order   *handout        // for a worker, in the same transaction; nil: none
+	urgent  bool            // it goes before others, because a run begins with it
+	awaited bool            // a client waits for it
+	patient bool            // no run is late, and nobody waits, if it is written a little later
+	answer  chan *written   // has room for the result
+
+	done  func(*write, *written) // called once with w, from a goroutine of the group; nil: answer gets the result
+	index int                    // of w in the list of its caller, for done
+
+	settled bool // owned by doAll: it has the result
 
 	audit *pb.RequestOp // puts the audit record of the change; nil: it has none
 
@@ -37,11 +41,15 @@ type write struct {
 	open      bool        // a sending was not answered, and may be applied at any time
 	abandoned atomic.Bool // its caller gave up: it is not sent again
 
-	// Memory for the usual lengths of the lists above, and for the result, so that w needs one allocation.
+	// Memory for the usual lengths of the lists above, for the first record that is put, and for the result, so that w needs one
+	// allocation.
 	room struct {
 		guards [4]*pb.Compare
 		then   [2]*pb.RequestOp
 		probe  [2]string
+		guard  guardRoom
+		put    putRoom
+		txn    txnRoom
 		out    written
 	}
 }
@@ -93,8 +101,11 @@ func (w *write) putRun(key string, rev int64, r *job.Run) error {
 
 // putValue is put for a record that is encoded already.
 func (w *write) putValue(key string, rev int64, value []byte) {
-	k := []byte(key)
-	w.guards = append(w.guards, unchangedKey(k, rev))
+	k, guard := []byte(key), &w.room.guard
+	if w.value != nil {
+		guard = new(guardRoom)
+	}
+	w.guards = append(w.guards, guard.unchanged(k, rev))
 	w.putKey(key, k, value, clientv3.NoLease)
 }
 
@@ -104,26 +115,30 @@ func (w *write) putAnyway(key string, value []byte, lease clientv3.LeaseID) {
 }
 
 func (w *write) putKey(key string, k, value []byte, lease clientv3.LeaseID) {
-	w.then = append(w.then, putKeyOp(k, value, lease))
 	w.bytes += len(key) + len(value)
 	if w.value == nil {
+		w.then = append(w.then, w.room.put.op(k, value, lease))
 		w.value, w.probe = value, slices.Insert(w.probe, 0, key)
 		return
 	}
+	w.then = append(w.then, putKeyOp(k, value, lease))
 	w.probe = append(w.probe, key)
 }
 
 // drop adds the guarded removal of one record.
 func (w *write) drop(key string, rev int64) {
-	w.guards = append(w.guards, unchanged(key, rev))
-	w.dropAnyway(key)
+	k := []byte(key)
+	w.guards = append(w.guards, unchangedKey(k, rev))
+	w.dropKey(k)
 	w.probe = append(w.probe, key)
 }
 
 // dropAnyway is drop without a guard. The record need not exist.
-func (w *write) dropAnyway(key string) {
-	w.then = append(w.then, deleteOp(key))
-	w.bytes += len(key)
+func (w *write) dropAnyway(key string) { w.dropKey([]byte(key)) }
+
+func (w *write) dropKey(k []byte) {
+	w.then = append(w.then, deleteOp(k))
+	w.bytes += len(k)
 }
 
 // gateGuard is the guard that the record at key, which is that of the gate, is at revision rev. Many writes of one request have
@@ -137,10 +152,14 @@ func (g gateGuard) compare() *pb.Compare { return unchanged(g.key, g.rev) }
 
 // nested returns w as an operation of a larger transaction. If gated is true, the transaction makes the guard of the gate.
 func (w *write) nested(gated bool) *pb.RequestOp {
-	if guards := w.guards; w.gate.key != "" && !gated {
-		return txnOp(append(slices.Clip(guards), w.gate.compare()), w.ops())
+	guards, room := w.guards, &w.room.txn
+	if w.gate.key != "" && !gated {
+		guards = append(slices.Clip(guards), w.gate.compare())
 	}
-	return txnOp(w.guards, w.ops())
+	if room.used() { // an earlier sending of w may still be read
+		room = new(txnRoom)
+	}
+	return room.op(guards, w.ops())
 }
 
 // ops returns all operations of w.
