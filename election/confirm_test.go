@@ -183,42 +183,57 @@ func TestAStandbyRecordsItsContact(t *testing.T) {
 	eventually(t, "contact", func() bool { return !cfg.Contact.since(time.Time{}).IsZero() })
 }
 
-// watchCounter counts the watches that were opened.
-type watchCounter struct {
+// watchRecorder records the revisions at which watches begin, and breaks watches.
+type watchRecorder struct {
 	clientv3.Watcher
-	opened atomic.Int32
+	begun chan int64
+	end   chan context.CancelFunc
 }
 
-func (w *watchCounter) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
-	w.opened.Add(1)
+func (w *watchRecorder) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
+	op := clientv3.OpGet(key, opts...)
+	ctx, cancel := context.WithCancel(ctx)
+	w.begun <- op.Rev()
+	w.end <- cancel
 	return w.Watcher.Watch(ctx, key, opts...)
 }
 
-// etcd compacts the revision from which a leader's key is watched. This is no deletion: the watch continues at a later revision.
-// The test does not run beside others, because they watch from earlier revisions.
-func TestACompactionIsNoDeletion(t *testing.T) {
+// A leader's key may be much older than the latest changes, and etcd stops all writes while a watch reads the past. So each watch of
+// the key begins at the present revision. The test does not run beside others, because they watch from earlier revisions.
+func TestAWatchOfATermReadsNoHistory(t *testing.T) {
 	client := dial(t)
 	c := contenderFor(t, client, "a")
-	var rev int64
-	for range 3 {
-		resp, err := client.Put(call(t), prefixOf(t)+"other", "x")
-		if err != nil {
-			t.Fatal(err)
+	later := func() (rev int64) {
+		for range 3 {
+			resp, err := client.Put(call(t), prefixOf(t)+"other", "x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rev = resp.Header.Revision
 		}
-		rev = resp.Header.Revision
+		return rev
 	}
-	if _, err := client.Compact(call(t), rev); err != nil {
+	rev := later()
+	if _, err := client.Compact(call(t), rev); err != nil { // this is no deletion
 		t.Fatal(err)
 	}
-	counter := &watchCounter{Watcher: client.Watcher}
-	client.Watcher = counter
+	recorder := &watchRecorder{client.Watcher, make(chan int64, 10), make(chan context.CancelFunc, 10)}
+	client.Watcher = recorder
 	ctx, cancel := context.WithCancel(t.Context())
 	deleted := make(chan bool, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() { deleted <- awaitDeletion(ctx, client, c.key, time.Millisecond) })
 	defer wg.Wait()
 	defer cancel()
-	eventually(t, "a second watch", func() bool { return counter.opened.Load() > 1 || len(deleted) > 0 })
+	for _, which := range []string{"first", "second"} {
+		if from := receive(t, "the "+which+" watch", recorder.begun); from <= rev {
+			t.Errorf("the %s watch begins at revision %d, and the latest is %d", which, from, rev)
+		}
+		if which == "first" {
+			rev = later()
+			receive(t, "the watch", recorder.end)()
+		}
+	}
 	if len(deleted) > 0 {
 		t.Fatal("the key counts as deleted")
 	}

@@ -67,22 +67,55 @@ func (c *candidacy) watchKey(t Term) {
 	}
 }
 
+// watchLife is the longest life of a watch of a term's key. When a watch breaks, the client of etcd continues it after the last
+// event, of which a term has none. etcd then reads all changes since the watch began, and applies no write meanwhile.
+const watchLife = 30 * time.Second
+
 // awaitDeletion returns true as soon as a watch finds the term's key deleted: within milliseconds while the endpoint of the watch
-// is healthy. A watch that breaks is opened again after a pause, and may miss the deletion. It returns false when ctx ends. The
-// caller must end ctx soon after awaitDeletion has returned.
+// is healthy. A watch that breaks is opened again after a pause. Each watch begins at the present revision, however old the term
+// is. awaitDeletion returns false when ctx ends. The caller must end ctx soon after awaitDeletion has returned.
 func awaitDeletion(ctx context.Context, client *clientv3.Client, t Term, pause time.Duration) bool {
-	ctx = clientv3.WithRequireLeader(ctx)
-	from := t.Rev + 1
 	for ctx.Err() == nil {
-		for resp := range client.Watch(ctx, t.Key, clientv3.WithRev(from), clientv3.WithFilterPut()) {
-			if len(resp.Events) > 0 {
-				return true
-			}
-			from = max(from, resp.CompactRevision)
+		at, stands, err := standsAt(ctx, client, t, requestTimeout)
+		if err == nil && !stands {
+			return true
 		}
-		wait(ctx, pause)
+		over, broken := false, true
+		if err == nil {
+			over, broken = deletedAfter(ctx, client, t, at)
+		}
+		if over {
+			return true
+		}
+		if broken {
+			wait(ctx, pause)
+		}
 	}
 	return false
+}
+
+// deletedAfter watches the term's key after a revision for watchLife. over reports that the key was deleted, and broken that the
+// watch ended early.
+func deletedAfter(ctx context.Context, client *clientv3.Client, t Term, rev int64) (over, broken bool) {
+	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), watchLife)
+	defer cancel()
+	for resp := range client.Watch(ctx, t.Key, clientv3.WithRev(rev+1), clientv3.WithFilterPut()) {
+		if len(resp.Events) > 0 {
+			return true, false
+		}
+	}
+	return false, ctx.Err() == nil
+}
+
+// standsAt reports whether the key of a term exists, and at which revision of the store.
+func standsAt(ctx context.Context, client *clientv3.Client, t Term, timeout time.Duration) (rev int64, stands bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	resp, err := client.Get(ctx, t.Key, clientv3.WithKeysOnly())
+	if err != nil {
+		return 0, false, fmt.Errorf("read election key %s: %w", t.Key, err)
+	}
+	return resp.Header.Revision, len(resp.Kvs) == 1 && resp.Kvs[0].CreateRevision == t.Rev, nil
 }
 
 // checkKey reads our key every RenewEvery and ends life when it is gone. A failed read has no consequence: if etcd answers nothing
@@ -98,14 +131,11 @@ func (c *candidacy) checkKey(t Term) {
 
 // keyStands reports whether the key of the term exists.
 func (c *candidacy) keyStands(t Term) (bool, error) {
-	ctx, cancel := context.WithTimeout(c.life, c.e.cfg.RenewTimeout)
-	defer cancel()
-	resp, err := c.e.client.Get(ctx, t.Key, clientv3.WithKeysOnly())
-	if err != nil {
-		return false, fmt.Errorf("read election key %s: %w", t.Key, err)
+	_, stands, err := standsAt(c.life, c.e.client, t, c.e.cfg.RenewTimeout)
+	if err == nil {
+		c.e.recordContact()
 	}
-	c.e.recordContact()
-	return len(resp.Kvs) == 1 && resp.Kvs[0].CreateRevision == t.Rev, nil
+	return stands, err
 }
 
 // watchClocks ends life when the clocks disagree: a leader decides by the wall clock and stops by the monotonic clock.
