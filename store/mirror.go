@@ -29,8 +29,10 @@ type Mirror struct {
 	feeds   []*Feed                        // guarded by mu
 	tails   int                            // guarded by mu: how many of feeds are tails, which also receive events
 	notify  map[string]bool                // guarded by mu: the jobs that have notifiers
+	steps   map[string]*job.Job            // guarded by mu: the jobs that have parents, by name
 	hooks   map[string][]string            // guarded by mu: the jobs with a hook of a name; more than one if clients made them at once
 	tally   tally                          // guarded by mu: counts of the runs in records
+	past    past                           // guarded by mu: how large the changes up to rev are
 	ended   map[string]ended               // guarded by mu: by job, what its ended runs amount to; absent after a change
 
 	staged   [][]keyState  // owned by Follow: the pages of the list that is being read
@@ -58,6 +60,7 @@ func NewMirror(s *Store) *Mirror {
 		delayed:  make(map[string]*delayed.Runs),
 		bad:      make(map[string]Bad),
 		notify:   make(map[string]bool),
+		steps:    make(map[string]*job.Job),
 		hooks:    make(map[string][]string),
 		tally:    newTally(),
 		ended:    make(map[string]ended),
@@ -85,6 +88,7 @@ func (m *Mirror) apply(rev int64, events []*clientv3.Event) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.past.add(rev, events)
 	changes := make([]job.Change, 0, len(list))
 	for i := range list {
 		changes = m.setLocked(changes, &list[i])
@@ -132,6 +136,7 @@ func (m *Mirror) setLocked(changes []job.Change, k *keyState) []job.Change {
 	}
 	if k.kind == KindJobs {
 		m.indexHooksLocked(k.name, old.value, k.record.value)
+		m.indexStepLocked(k.name, k.record.value)
 	}
 	if j, ok := k.record.value.(*job.Job); ok {
 		m.indexNotifyLocked(k.name, j.Spec.Reports())
@@ -165,6 +170,15 @@ func (m *Mirror) indexNotifyLocked(name string, notify bool) {
 	}
 }
 
+// indexStepLocked replaces a job in the index of steps. A value that is no readable job is no step.
+func (m *Mirror) indexStepLocked(name string, next any) {
+	if j, ok := next.(*job.Job); ok && j.Spec.Step() {
+		m.steps[name] = j
+	} else {
+		delete(m.steps, name)
+	}
+}
+
 // indexHooksLocked replaces the hooks of a job in the index. A value that is no readable job has no hooks.
 func (m *Mirror) indexHooksLocked(name string, old, next any) {
 	if j, ok := old.(*job.Job); ok {
@@ -191,6 +205,7 @@ func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []jo
 	if k.kind == KindJobs {
 		m.indexNotifyLocked(k.name, false)
 		m.indexHooksLocked(k.name, old.value, nil)
+		m.indexStepLocked(k.name, nil)
 	}
 	if k.kind == KindRuns {
 		m.tally.change(old.value, nil)

@@ -76,6 +76,7 @@ func (m *Mirror) replace(rev int64) int {
 	defer m.mu.Unlock()
 	list := byRevision(m.staged)
 	m.staged = nil
+	m.past.begin(rev)
 	changes := m.removeLocked(nil, list, rev)
 	removed := len(changes)
 	changes = slices.Grow(changes, len(list))

@@ -113,9 +113,11 @@ func (m *Mirror) Jobs() []*job.Job {
 	return jobs
 }
 
-// Steps returns the jobs that have parents, in no order.
+// Steps returns the jobs that have parents, in no order, without visiting the others.
 func (m *Mirror) Steps() []*job.Job {
-	return m.JobsThat(func(j *job.Job) bool { return j.Spec.Step() })
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return slices.Collect(maps.Values(m.steps))
 }
 
 // JobsThat returns the jobs that accept takes, in no order. To sort all jobs would take longer than the rest of a request.

@@ -78,7 +78,7 @@ var cmdRules = map[string]rule{
 			"cmd/rota/internal/peer", "config", "election", "scheduler", "scheduler/api", "scheduler/api/auth", "scheduler/api/client", "scheduler/attention",
 			"scheduler/doctor", "scheduler/explain", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/timeline",
 			"scheduler/verify", "scheduler/webhook", "scheduler/workflow", "store"},
-		external: []string{etcdClient, "github.com/oklog/ulid/v2", "go.yaml.in/yaml/v4"},
+		external: []string{etcdClient, "github.com/oklog/ulid/v2", "go.yaml.in/yaml/v4", "golang.org/x/time/rate"},
 	},
 	"cmd/rota/node": {
 		own: []string{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/time/rate"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/activity"
 	"github.com/rota-scheduler/rota/config"
@@ -147,6 +148,7 @@ type Backend struct {
 
 	streams sync.WaitGroup // counts the streams of events, which end with their requests
 	hub     *hub           // their source
+	past    *rate.Limiter  // of the bytes that they read of the past
 }
 
 // findings are what attention last found about jobs.
@@ -171,7 +173,9 @@ var (
 
 // New returns a Backend without a store.
 func New(cfg Config) *Backend {
-	return &Backend{cfg: cfg, hub: newHub(), naming: make(chan struct{}, 1)}
+	return &Backend{
+		cfg: cfg, hub: newHub(), past: rate.NewLimiter(pastPerSecond, store.BriefLog), naming: make(chan struct{}, 1),
+	}
 }
 
 // Open makes b answer from s. It is called once.

@@ -11,7 +11,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
-	"github.com/rota-scheduler/rota/scheduler/workflow"
 	"github.com/rota-scheduler/rota/store"
 )
 
@@ -97,7 +96,7 @@ func (b *Backend) backfilledSchedule(j *job.Job) (*schedule.Schedule, error) {
 // backfilledSteps returns the steps behind a job, which a backfill of it runs too. It returns an api.Refusal if another job without
 // parents leads to one of them: that step may have had a run of a slot that the job skipped.
 func (b *Backend) backfilledSteps(j *job.Job) ([]string, error) {
-	graph := workflow.Of(b.specs())
+	graph := b.graph(j.Name)
 	steps := graph.Behind(j.Name)
 	part := append([]string{j.Name}, steps...)
 	for _, step := range steps {

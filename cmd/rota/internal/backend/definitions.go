@@ -249,12 +249,7 @@ func parseLimit(_ context.Context, name string, text []byte) (d define[job.Limit
 
 // userOfLimit returns the name of a job that names the limit; empty if no job does.
 func (b *Backend) userOfLimit(name string) string {
-	for _, j := range b.mirror.Jobs() {
-		if slices.Contains(j.Spec.Limits, name) {
-			return j.Name
-		}
-	}
-	return ""
+	return firstName(b.mirror.JobsThat(func(j *job.Job) bool { return slices.Contains(j.Spec.Limits, name) }))
 }
 
 // otherJob names a job in an answer. If the client may not see the job, it learns no name.

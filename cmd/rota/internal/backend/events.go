@@ -2,9 +2,11 @@ package backend
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
 )
 
 // How much waits for a slow reader. If there is more, the stream ends.
@@ -13,11 +15,24 @@ const (
 	eventBytes  = 1 << 20 // bytes of JSON, if more than one message waits
 )
 
-// Watch returns the changes of the store after a revision; those from now on if after is 0. All streams share one watch of the
-// store. A stream that begins in the past has a watch of its own until it has caught up.
+// pastPerSecond is how many bytes of the past all streams together read in a second. etcd applies no write while it reads them.
+const pastPerSecond = store.BriefLog
+
+// Watch returns the changes of the store after a revision; those from now on if after is 0. If more has changed since after than a
+// live store can read, they also begin now. All streams share one watch of the store. A stream that begins in the past has a watch
+// of its own until it has caught up.
 func (b *Backend) Watch(ctx context.Context, after int64) (from int64, events <-chan []api.Event, err error) {
 	if err := b.up(); err != nil {
 		return 0, nil, err
+	}
+	if after > 0 {
+		bytes := b.mirror.Past(after)
+		if bytes > store.BriefLog {
+			after, bytes = 0, 0
+		}
+		if err := b.past.WaitN(ctx, bytes); err != nil {
+			return 0, nil, fmt.Errorf("wait for the turn to read the past: %w", err)
+		}
 	}
 	return b.stream(ctx, b.store, after)
 }

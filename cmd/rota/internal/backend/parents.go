@@ -8,7 +8,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
-	"github.com/rota-scheduler/rota/scheduler/workflow"
 )
 
 // slotsOf returns the schedule of a job. The schedule of a step is that of the jobs without parents in its workflow.
@@ -21,24 +20,6 @@ func (b *Backend) slotsOf(j *job.Job) (*schedule.Schedule, error) {
 		}
 	}
 	return policy.When(j.Name, j.Spec)
-}
-
-// graph returns the graph of all workflows, and of the job with a name. Other jobs are joined with none, and are left out.
-func (b *Backend) graph(name string) workflow.Graph {
-	specs := map[string]*job.Spec{}
-	add := func(name string) {
-		if j, known := b.mirror.Job(name); known {
-			specs[name] = j.Spec
-		}
-	}
-	add(name)
-	for _, step := range b.mirror.Steps() {
-		specs[step.Name] = step.Spec
-		for _, parent := range step.Spec.After {
-			add(parent.Job)
-		}
-	}
-	return workflow.Of(specs)
 }
 
 // namesOf returns the names of parents.

@@ -14,21 +14,39 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// specs returns the definitions in the mirror by name.
-func (b *Backend) specs() map[string]*job.Spec {
-	jobs := b.mirror.Jobs()
-	specs := make(map[string]*job.Spec, len(jobs))
-	for _, j := range jobs {
-		specs[j.Name] = j.Spec
+// specs returns the definitions of all workflows, and of the jobs with some names. It visits no other jobs, because there may be a
+// million, and each of them is defined with a request of its own.
+func (b *Backend) specs(names ...string) map[string]*job.Spec {
+	specs := map[string]*job.Spec{}
+	add := func(name string) {
+		if j, known := b.mirror.Job(name); known {
+			specs[name] = j.Spec
+		}
+	}
+	for _, name := range names {
+		add(name)
+	}
+	for _, step := range b.mirror.Steps() {
+		specs[step.Name] = step.Spec
+		for _, parent := range step.Spec.After {
+			add(parent.Job)
+		}
 	}
 	return specs
 }
+
+// graph returns the graph of all workflows, and of the job with a name. Other jobs are joined with none, and are left out.
+func (b *Backend) graph(name string) workflow.Graph { return workflow.Of(b.specs(name)) }
 
 // checkWorkflow refuses a definition that would break a workflow. Mistakes that the store contains already do not count. A job
 // without parents may get other slots than its companions: they change one after the other, and until then the steps behind them
 // are skipped with a reason.
 func (b *Backend) checkWorkflow(ctx context.Context, name string, spec *job.Spec) error {
-	specs := b.specs()
+	names := []string{name}
+	for _, a := range spec.After {
+		names = append(names, a.Job)
+	}
+	specs := b.specs(names...)
 	if !spec.Step() && len(workflow.Of(specs).Behind(name)) == 0 {
 		return nil
 	}
@@ -85,12 +103,17 @@ func inField(ctx context.Context, name string, spec *job.Spec, p workflow.Proble
 
 // stepBehind returns the name of a step that follows a job; empty if none does.
 func (b *Backend) stepBehind(name string) string {
-	for _, j := range b.mirror.Jobs() {
-		if slices.ContainsFunc(j.Spec.After, func(a job.After) bool { return a.Job == name }) {
-			return j.Name
-		}
+	return firstName(slices.DeleteFunc(b.mirror.Steps(), func(j *job.Job) bool {
+		return !slices.ContainsFunc(j.Spec.After, func(a job.After) bool { return a.Job == name })
+	}))
+}
+
+// firstName returns the first of the names of jobs; empty if there are none.
+func firstName(jobs []*job.Job) string {
+	if len(jobs) == 0 {
+		return ""
 	}
-	return ""
+	return slices.MinFunc(jobs, func(x, y *job.Job) int { return strings.Compare(x.Name, y.Name) }).Name
 }
 
 // generation returns the generation of a job's definition.
@@ -103,7 +126,7 @@ func (b *Backend) generation(name string) int64 {
 
 // stepsOf returns the records of the steps behind r, which starts a workflow.
 func (b *Backend) stepsOf(r *job.Run) ([]job.Run, error) {
-	return atMost(r, b.defaultParams(workflow.Of(b.specs()).Runs(r, b.generation)))
+	return atMost(r, b.defaultParams(b.graph(r.Job).Runs(r, b.generation)))
 }
 
 // resumed returns the records of the steps behind old that did not run because of it. r repeats old.
@@ -116,7 +139,7 @@ func (b *Backend) resumed(ctx context.Context, old, r *job.Run) ([]job.Run, erro
 		return nil, err
 	}
 	open := func(step string) bool { return b.awaitsSlot(old, step) }
-	steps := workflow.Of(b.specs()).Resume(old, r, b.workflowRecords(), open, b.generation)
+	steps := b.graph(old.Job).Resume(old, r, b.workflowRecords(), open, b.generation)
 	for i := range steps {
 		if name := steps[i].Job; steps[i].RetryOf == "" && b.hadStep(old, name) {
 			return nil, refusal("the history has no room any more for the run of step %[1]s, which may have succeeded: "+
