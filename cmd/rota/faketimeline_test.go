@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -10,24 +9,25 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
-func (f *fakeCluster) Timeline(_ context.Context, since time.Time, only timeline.Part) ([]timeline.Entry, error) {
+func (f *fakeCluster) Timeline(_ context.Context, q timeline.Query) ([]timeline.Entry, error) {
 	f.timelines.Add(1)
 	if f.entries != nil {
-		return slices.DeleteFunc(slices.Clone(f.entries), func(e timeline.Entry) bool { return e.At.Before(since) }), nil
+		return q.Latest(f.entries), nil
 	}
+	q.Since = time.Time{}
 	at := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
 	missed := timeline.Entry{
 		At: at, Kind: timeline.KindMissed, Job: "ok", From: at, To: at.Add(time.Minute), Count: 3,
 		Text: "3 slots of ok did not run: missed.",
 	}
-	if only == timeline.OnlyRanges {
-		return []timeline.Entry{missed}, nil
+	if q.Part == timeline.OnlyRanges {
+		return q.Latest([]timeline.Entry{missed}), nil
 	}
-	return []timeline.Entry{
+	return q.Latest([]timeline.Entry{
 		{At: at, Kind: timeline.KindLostMember, Node: "q3", Text: "q3 died."},
 		{At: at.Add(time.Second), Kind: timeline.KindRetried, Job: "ok", Run: "ok/x", Text: "Attempt 1 of ok/x on q3 was lost and is repeated."},
 		missed,
-	}, nil
+	}), nil
 }
 
 func (f *fakeCluster) Incident(_ context.Context, at time.Time) (timeline.Incident, error) {

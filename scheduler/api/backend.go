@@ -84,8 +84,8 @@ type Reader interface {
 	Limits(ctx context.Context) ([]LimitView, error)
 	// Workers returns all workers, sorted by name.
 	Workers(ctx context.Context) ([]WorkerView, error)
-	// Timeline returns a part of what happened from an instant on, oldest first.
-	Timeline(ctx context.Context, since time.Time, only timeline.Part) ([]timeline.Entry, error)
+	// Timeline returns the entries of the timeline that q selects, oldest first.
+	Timeline(ctx context.Context, q timeline.Query) ([]timeline.Entry, error)
 	// Incident summarizes the incident at an instant, or the last one before it. It returns job.ErrNotFound if there was none.
 	Incident(ctx context.Context, at time.Time) (timeline.Incident, error)
 }

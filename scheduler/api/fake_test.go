@@ -151,15 +151,16 @@ func (f *fake) Run(_ context.Context, jobName, id string) (api.RunView, error) {
 	return api.NewRunView(r), f.fail()
 }
 
-func (f *fake) Timeline(_ context.Context, since time.Time, only timeline.Part) ([]timeline.Entry, error) {
+func (f *fake) Timeline(_ context.Context, q timeline.Query) ([]timeline.Entry, error) {
+	q.Since = time.Time{}
 	at := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
-	if only == timeline.OnlyRanges {
-		return []timeline.Entry{{At: at, Kind: timeline.KindMissed, Job: "ok", Count: 3, Text: "3 slots of ok did not run: missed."}}, nil
+	if q.Part == timeline.OnlyRanges {
+		return q.Latest([]timeline.Entry{{At: at, Kind: timeline.KindMissed, Job: "ok", Count: 3, Text: "3 slots of ok did not run: missed."}}), nil
 	}
-	return []timeline.Entry{
+	return q.Latest([]timeline.Entry{
 		{At: at, Kind: timeline.KindLostMember, Node: "q3", Text: "q3 died."},
 		{At: at.Add(time.Second), Kind: timeline.KindRetried, Job: "ok", Run: "ok/x", Text: "Attempt 1 of ok/x on q3 was lost and is repeated."},
-	}, nil
+	}), nil
 }
 
 func (f *fake) Incident(_ context.Context, at time.Time) (timeline.Incident, error) {

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -32,7 +31,7 @@ func RangesSince(runs []RunView, more bool, since string) string {
 
 func (s *Server) registerTimeline(doc huma.API) {
 	register(s, doc, operation{
-		id: "read-timeline", right: auth.Read, method: "GET", path: "/v1/timeline",
+		id: "read-timeline", right: auth.Read, walks: true, method: "GET", path: "/v1/timeline",
 		summary: "The timeline: takeovers, lost members, runs that were retried, lost, late or skipped, and changes",
 	}, s.readTimeline)
 	register(s, doc, operation{
@@ -40,9 +39,6 @@ func (s *Server) registerTimeline(doc huma.API) {
 		summary: "The latest incident, in sentences", errors: []int{403, 404},
 	}, s.readIncident)
 }
-
-// MaxEntries is the most entries that an answer has, the maximum of limit in readTimeline.
-const MaxEntries = 10_000
 
 func (s *Server) readTimeline(ctx context.Context, in *struct {
 	Since string `query:"since" default:"24h" doc:"From then on: a time span (24h, 7d) or a time" example:"24h"`
@@ -57,22 +53,21 @@ func (s *Server) readTimeline(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	only := timeline.All
+	sees := s.sees(ctx)
+	q := timeline.Query{Since: from, Most: in.Limit, Wants: func(name string) bool {
+		return (in.Job == "" || name == in.Job) && (sees == nil || name == "" || sees(name))
+	}}
 	switch {
 	case in.Members:
-		only = timeline.OnlyMembers
+		q.Part = timeline.OnlyMembers
 	case in.Ranges:
-		only = timeline.OnlyRanges
+		q.Part = timeline.OnlyRanges
 	}
-	entries, err := s.back.Replica.Timeline(ctx, from, only)
+	entries, err := s.back.Replica.Timeline(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	sees := s.sees(ctx)
-	entries = slices.DeleteFunc(entries, func(e timeline.Entry) bool {
-		return in.Job != "" && e.Job != in.Job || sees != nil && e.Job != "" && !sees(e.Job)
-	})
-	return &body[Timeline]{Timeline{Entries: list(entries[max(0, len(entries)-in.Limit):])}}, nil
+	return &body[Timeline]{Timeline{Entries: list(entries)}}, nil
 }
 
 func (s *Server) readIncident(ctx context.Context, in *struct {

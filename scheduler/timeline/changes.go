@@ -36,50 +36,58 @@ func near(a, b time.Time) bool { return a.Sub(b).Abs() < time.Second }
 // change of its own.
 func submitted(r *job.Run) bool { return r.By != "" && r.Kind != job.KindBackfill }
 
-// changesOf returns the changes by people that records show.
-func changesOf(f Facts) (list []Entry) {
-	add := func(at time.Time, by, jobName, run, text string) {
-		list = append(list, Entry{At: at, Kind: KindChanged, By: by, Job: jobName, Run: run, Text: text})
+// who names the person behind a change.
+func who(by string) string {
+	if by == "" {
+		return "Somebody"
 	}
-	who := func(by string) string {
-		if by == "" {
-			return "Somebody"
-		}
-		return by
+	return by
+}
+
+// changesOf returns the changes by people that records other than those of runs show.
+func changesOf(f Facts) (list []Entry) {
+	add := func(at time.Time, by, jobName, text string) {
+		list = append(list, Entry{At: at, Kind: KindChanged, By: by, Job: jobName, Text: text})
 	}
 	paused := map[string]time.Time{} // since when a pause lasts, by job; "": of all jobs
 	if p := f.Gate.Paused; p != nil {
 		paused[""] = p.At
-		add(p.At, p.By, "", "", who(p.By)+" paused all jobs"+because(p.Reason)+".")
+		add(p.At, p.By, "", who(p.By)+" paused all jobs"+because(p.Reason)+".")
 	}
 	if !f.Files.At.IsZero() {
-		add(f.Files.At, "", "", "", f.Files.By+" put the job files "+f.Files.Hash[:min(12, len(f.Files.Hash))]+" into force.")
+		add(f.Files.At, "", "", f.Files.By+" put the job files "+f.Files.Hash[:min(12, len(f.Files.Hash))]+" into force.")
 	}
 	for _, j := range f.Jobs {
 		if p := j.Paused; p != nil {
 			paused[j.Name] = p.At
-			add(p.At, p.By, j.Name, "", who(p.By)+" paused job "+j.Name+because(p.Reason)+".")
+			add(p.At, p.By, j.Name, who(p.By)+" paused job "+j.Name+because(p.Reason)+".")
 		}
 	}
 	for _, a := range f.Changes {
 		if deed, name := deedOf(a); deed != "" && !(pauses(a) && near(paused[name], a.At)) {
-			add(a.At, a.Name(), name, "", a.Name()+" "+deed+".")
+			add(a.At, a.Name(), name, a.Name()+" "+deed+".")
 		}
 	}
-	for _, r := range f.Runs {
-		if a := r.Approval; a != nil && !a.At.IsZero() {
-			verb := " rejected "
-			if a.Approved {
-				verb = " approved "
-			}
-			add(a.At, a.Who, r.Job, r.Name(), who(a.Who)+verb+r.Name()+because(a.Reason)+".")
+	return list
+}
+
+// changesOfRun returns the changes by people that the record of a run shows.
+func changesOfRun(r *job.Run) (list []Entry) {
+	add := func(at time.Time, by, text string) {
+		list = append(list, Entry{At: at, Kind: KindChanged, By: by, Job: r.Job, Run: r.Name(), Text: text})
+	}
+	if a := r.Approval; a != nil && !a.At.IsZero() {
+		verb := " rejected "
+		if a.Approved {
+			verb = " approved "
 		}
-		if r.Cancel != nil {
-			add(r.Cancel.At, r.Cancel.By, r.Job, r.Name(), who(r.Cancel.By)+" asked for the end of "+r.Name()+because(r.Cancel.Reason)+".")
-		}
-		if submitted(r) {
-			add(r.Created, r.By, r.Job, r.Name(), r.By+" submitted "+r.Name()+".")
-		}
+		add(a.At, a.Who, who(a.Who)+verb+r.Name()+because(a.Reason)+".")
+	}
+	if r.Cancel != nil {
+		add(r.Cancel.At, r.Cancel.By, who(r.Cancel.By)+" asked for the end of "+r.Name()+because(r.Cancel.Reason)+".")
+	}
+	if submitted(r) {
+		add(r.Created, r.By, r.By+" submitted "+r.Name()+".")
 	}
 	return list
 }

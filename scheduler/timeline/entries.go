@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -50,50 +49,34 @@ const (
 	KindChanged    = "changed"     // a person changed something
 )
 
-// Part selects entries of the timeline.
-type Part int
-
-// The parts of the timeline.
-const (
-	All         Part = iota
-	OnlyRanges       // ranges of slots without runs
-	OnlyMembers      // takeovers, and outages of replicas
-)
-
-// Entries returns what happened from an instant on, oldest first.
-func Entries(f Facts, since time.Time) (list []Entry) {
+// Entries returns what happened, oldest first.
+func Entries(f Facts, q Query) []Entry {
+	l := latest{Query: q}
 	for _, e := range f.Cluster {
-		list = append(list, ofCluster(e)...)
+		l.add(ofCluster(e)...)
 	}
 	for _, e := range f.Events {
-		list = append(list, ofEvent(e)...)
+		l.add(ofEvent(e)...)
 	}
 	for _, r := range f.Runs {
-		list = append(list, ofRun(r)...)
+		if l.may(r) {
+			l.add(ofRun(r)...)
+			l.add(changesOfRun(r)...)
+		}
 	}
-	return ordered(append(list, changesOf(f)...), since)
+	l.add(changesOf(f)...)
+	return l.sorted()
 }
 
-// Ranges returns the ranges of slots without runs from an instant on, oldest first.
-func Ranges(events []*job.Event, since time.Time) (list []Entry) {
+// Ranges returns the ranges of slots without runs, oldest first.
+func Ranges(events []*job.Event, q Query) []Entry {
+	l := latest{Query: q}
 	for _, e := range events {
 		if e.Kind == job.EventSkipped {
-			list = append(list, ofEvent(e)...)
+			l.add(ofEvent(e)...)
 		}
 	}
-	return ordered(list, since)
-}
-
-// ordered returns the entries from an instant on, oldest first.
-func ordered(list []Entry, since time.Time) []Entry {
-	list = slices.DeleteFunc(list, func(e Entry) bool { return e.At.Before(since) })
-	slices.SortStableFunc(list, func(a, b Entry) int {
-		if c := a.At.Compare(b.At); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Kind+a.Run+a.Node, b.Kind+b.Run+b.Node)
-	})
-	return list
+	return l.sorted()
 }
 
 func ofCluster(e *job.Event) (list []Entry) {

@@ -204,7 +204,7 @@ func TestEntries(t *testing.T) {
 		},
 	}
 	var got []string
-	for _, e := range timeline.Entries(f, at(-60)) {
+	for _, e := range timeline.Entries(f, timeline.Query{Since: at(-60)}) {
 		got = append(got, e.At.Format("05 ")+e.Kind+": "+e.Text)
 	}
 	want := `00 changed: alice submitted late/x.
@@ -253,7 +253,7 @@ func TestRunsThatTellNothing(t *testing.T) {
 		r := plain
 		r.Attempts = slices.Clone(plain.Attempts)
 		change(&r)
-		entries := len(timeline.Entries(timeline.Facts{Runs: []*job.Run{&r}}, time.Time{}))
+		entries := len(timeline.Entries(timeline.Facts{Runs: []*job.Run{&r}}, timeline.Query{}))
 		if tells := timeline.Tells(&r); tells != (entries > 0) {
 			t.Errorf("%s: Tells is %v, and the run has %d entries", name, tells, entries)
 		}

@@ -19,7 +19,7 @@ func TestRangesOfSlotsWithoutRuns(t *testing.T) {
 		{Kind: job.EventLate, Job: "late", Run: "late/x", At: at.Add(time.Minute)},
 		skipped("before", at.Add(-time.Second), "missed: no leader"),
 		skipped("early", at, "the job was paused"),
-	}, at)
+	}, timeline.Query{Since: at})
 	if len(list) != 2 || list[0].Job != "early" || list[0].Kind != timeline.KindSkipped || list[1].Job != "late" ||
 		list[1].Kind != timeline.KindMissed {
 		t.Errorf("got %+v, want the ranges of early and late", list)

@@ -6,36 +6,38 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 	"github.com/rota-scheduler/rota/store"
 )
 
-// Timeline returns what happened from an instant on; with ranges, only the ranges of slots without runs.
-func (b *Backend) Timeline(_ context.Context, since time.Time, only timeline.Part) ([]timeline.Entry, error) {
+// Timeline returns the entries that q selects.
+func (b *Backend) Timeline(_ context.Context, q timeline.Query) ([]timeline.Entry, error) {
 	if err := b.up(); err != nil {
 		return nil, err
 	}
-	switch only {
+	switch q.Part {
 	case timeline.OnlyRanges:
-		return timeline.Ranges(b.log.JobEvents(), since), nil
+		return timeline.Ranges(b.log.JobEvents(), q), nil
 	case timeline.OnlyMembers:
-		return timeline.Entries(timeline.Facts{Cluster: b.log.Events(), Now: b.present()}, since), nil
+		return timeline.Entries(timeline.Facts{Cluster: b.log.Events(), Now: b.present()}, q), nil
 	case timeline.All:
 	}
-	waiting := b.submitted(since)
+	waiting := b.submitted(q)
 	f := b.facts()
-	begun := make(map[[2]string]bool, len(f.Runs)) // some may have begun since the line before
-	for _, r := range f.Runs {
-		begun[[2]string{r.Job, r.ID}] = true
+	waits := make(map[[2]string]bool, len(waiting))
+	for _, r := range waiting {
+		waits[[2]string{r.Job, r.ID}] = true
+	}
+	for _, r := range f.Runs { // some may have begun meanwhile
+		delete(waits, [2]string{r.Job, r.ID})
 	}
 	for _, r := range waiting {
-		if !begun[[2]string{r.Job, r.ID}] {
+		if waits[[2]string{r.Job, r.ID}] {
 			f.Runs = append(f.Runs, r)
 		}
 	}
-	return timeline.Entries(f, since), nil
+	return timeline.Entries(f, q), nil
 }
 
 // Incident summarizes the incident at an instant, or the last one before it.
@@ -69,16 +71,13 @@ func onlySubmitted(r *job.Run) bool {
 	return r.State == job.Pending && len(r.Attempts) == 0 && r.Approval == nil && r.Cancel == nil
 }
 
-// submitted returns the runs that were submitted since an instant and have not begun. A million may wait, and an answer has at most
-// api.MaxEntries entries, so submitted returns only so many of each job: the latest.
-func (b *Backend) submitted(since time.Time) (runs []*job.Run) {
+// submitted returns the runs that q selects, and that were submitted and have not begun. A million may wait, so submitted returns
+// only as many as q wants: the latest.
+func (b *Backend) submitted(q timeline.Query) []*job.Run {
 	latest := func(x, y *job.Run) int { return y.Created.Compare(x.Created) }
-	for _, name := range b.mirror.JobsOfRuns() {
-		runs = append(runs, b.mirror.FirstRuns(name, api.MaxEntries, store.Always, latest, func(r *job.Run) bool {
-			return onlySubmitted(r) && !r.Created.Before(since) && timeline.Tells(r)
-		})...)
-	}
-	return runs
+	return b.mirror.FirstRuns("", q.Most, store.Always, latest, func(r *job.Run) bool {
+		return onlySubmitted(r) && !r.Created.Before(q.Since) && timeline.Tells(r) && (q.Wants == nil || q.Wants(r.Job))
+	})
 }
 
 // facts returns the records from which the timeline is made, without those of submitted. Without an answer of the store, the
