@@ -59,7 +59,7 @@ type BackfillList struct {
 
 func (s *Server) registerBackfills(doc huma.API) {
 	register(s, doc, operation{
-		id: "list-backfills", right: auth.Read, method: "GET", path: "/v1/backfills",
+		id: "list-backfills", right: auth.Read, walks: true, method: "GET", path: "/v1/backfills",
 		summary: "The latest backfill of each job",
 	}, s.readBackfills)
 	register(s, doc, operation{

@@ -82,11 +82,11 @@ func (s *Server) registerGantt(doc huma.API) {
 		return
 	}
 	register(s, doc, operation{
-		id: "read-gantt", right: auth.Read, method: http.MethodGet, path: "/v1/gantt",
+		id: "read-gantt", right: auth.Read, walks: true, method: http.MethodGet, path: "/v1/gantt",
 		summary: "The runs and the slots of jobs in a span of time, past and planned", errors: []int{404},
 	}, s.readGantt)
 	register(s, doc, operation{
-		id: "read-load", right: auth.Read, method: http.MethodGet, path: "/v1/load",
+		id: "read-load", right: auth.Read, walks: true, method: http.MethodGet, path: "/v1/load",
 		summary: "How many runs will begin in each minute of the coming week, by the schedules alone",
 	}, func(ctx context.Context, _ *struct{}) (*body[LoadView], error) {
 		v, err := s.back.Overview.Load(ctx, s.sees(ctx))

@@ -172,6 +172,7 @@ type operation struct {
 	right                     auth.Right    // the right that the caller needs
 	bodyDecides               bool          // the handler checks the right, which depends on the body; see Server.require
 	timeout                   time.Duration // of the request; 0: that of ordinary requests
+	walks                     bool          // it visits all jobs or runs; see Server.walk
 	peers                     bool          // replicas and workers do not need this right, because they call on behalf of a client
 }
 
@@ -203,6 +204,13 @@ func register[I, O any](s *Server, doc huma.API, o operation, handle func(contex
 		if o.timeout > 0 {
 			extend(ctx, o.timeout)
 			defer context.AfterFunc(s.stopping, cancel)()
+		}
+		if o.walks {
+			leave, err := s.walk(ctx)
+			if err != nil {
+				return nil, err
+			}
+			defer leave()
 		}
 		out, err := handle(ctx, in)
 		if err != nil {

@@ -152,7 +152,7 @@ func (s *Server) registerOverview(doc huma.API) {
 		return
 	}
 	register(s, doc, operation{
-		id: "read-overview", right: auth.Read, method: "GET", path: "/v1/overview",
+		id: "read-overview", right: auth.Read, walks: true, method: "GET", path: "/v1/overview",
 		summary: "A summary of all jobs",
 	}, func(ctx context.Context, _ *struct{}) (*body[OverviewView], error) {
 		v, err := s.back.Overview.Overview(ctx, s.sees(ctx))
@@ -162,11 +162,11 @@ func (s *Server) registerOverview(doc huma.API) {
 		return &body[OverviewView]{v}, err
 	})
 	register(s, doc, operation{
-		id: "find-jobs", right: auth.Read, method: "GET", path: "/v1/find/jobs",
+		id: "find-jobs", right: auth.Read, walks: true, method: "GET", path: "/v1/find/jobs",
 		summary: "A page of jobs that match",
 	}, s.findJobs)
 	register(s, doc, operation{
-		id: "list-calendars", right: auth.Read, method: "GET", path: "/v1/calendars",
+		id: "list-calendars", right: auth.Read, walks: true, method: "GET", path: "/v1/calendars",
 		summary: "The calendars that jobs name",
 	}, func(ctx context.Context, _ *struct{}) (*body[CalendarList], error) {
 		v, err := s.back.Overview.Calendars(ctx, s.sees(ctx))

@@ -136,7 +136,7 @@ func (s *Server) registerReads(doc huma.API) {
 		summary: "The cluster",
 	}, s.readCluster)
 	register(s, doc, operation{
-		id: "list-jobs", right: auth.Read, method: "GET", path: "/v1/jobs",
+		id: "list-jobs", right: auth.Read, walks: true, method: "GET", path: "/v1/jobs",
 		summary: "All jobs",
 	}, s.readJobs)
 	register(s, doc, operation{
@@ -144,11 +144,11 @@ func (s *Server) registerReads(doc huma.API) {
 		summary: "A job", errors: []int{404, 409},
 	}, s.readJob)
 	register(s, doc, operation{
-		id: "list-limits", right: auth.Read, method: "GET", path: "/v1/limits",
+		id: "list-limits", right: auth.Read, walks: true, method: "GET", path: "/v1/limits",
 		summary: "All cluster-wide limits",
 	}, s.readLimits)
 	register(s, doc, operation{
-		id: "list-runs", right: auth.Read, method: "GET", path: "/v1/runs",
+		id: "list-runs", right: auth.Read, walks: true, method: "GET", path: "/v1/runs",
 		summary: "Runs, latest first", errors: []int{404},
 	}, s.readRuns)
 	register(s, doc, operation{
@@ -156,7 +156,7 @@ func (s *Server) registerReads(doc huma.API) {
 		summary: "A run", errors: []int{404, 409},
 	}, s.readRun)
 	register(s, doc, operation{
-		id: "list-workers", right: auth.Read, method: "GET", path: "/v1/workers",
+		id: "list-workers", right: auth.Read, walks: true, method: "GET", path: "/v1/workers",
 		summary: "All workers",
 	}, s.readWorkers)
 	register(s, doc, operation{

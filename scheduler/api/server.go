@@ -37,8 +37,9 @@ type Server struct {
 	cluster  sharedCluster
 	refusals *refusals
 	pace     *pace
-	bodies   *places      // of callers that prove no identity
-	live     atomic.Int64 // open streams of pages
+	bodies   *places       // of callers that prove no identity
+	walks    chan struct{} // holds a token for each walk over all jobs or runs
+	live     atomic.Int64  // open streams of pages
 
 	draining atomic.Bool
 	stopping context.Context // ends when Serve starts to shut down; all streams end with it
@@ -51,6 +52,7 @@ func New(cfg Config, back Backend, log hclog.Logger) *Server {
 	s := &Server{cfg: cfg, back: back, log: log, now: time.Now, rights: map[string]auth.Right{}, closed: map[string]bool{}}
 	s.refusals = &refusals{now: s.now, clients: map[string]*refusedClient{}}
 	s.pace = newPace()
+	s.walks = newWalks()
 	s.bodies = newPlaces("large bodies", maxBodies, clientBodies, listPatience)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.handler = s.routes()

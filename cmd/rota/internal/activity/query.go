@@ -52,8 +52,21 @@ func (a *Activity) Defined() int64 {
 	return a.defined
 }
 
-// Each calls see with each job in the order of names, until see returns false. see must not keep the state.
+// eachPart is how many jobs Each visits between two changes.
+const eachPart = 1000
+
+// Each calls see with each job in the order of names, until see returns false. see must not keep the state. Changes may take place
+// meanwhile, because see may take long, and there may be a million jobs.
 func (a *Activity) Each(after string, see func(name string, j *Job) bool) {
+	for part := range slices.Chunk(a.behind(after), eachPart) {
+		if !a.eachOf(part, see) {
+			return
+		}
+	}
+}
+
+// behind returns the jobs whose names come after a name.
+func (a *Activity) behind(after string) []entry {
 	list := a.sorted()
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -61,13 +74,21 @@ func (a *Activity) Each(after string, see func(name string, j *Job) bool) {
 	if found {
 		start++
 	}
+	return list[start:]
+}
+
+// eachOf is Each for some jobs. It reports whether see always returned true.
+func (a *Activity) eachOf(list []entry, see func(name string, j *Job) bool) bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
 	state := new(Job)
-	for i := start; i < len(list); i++ {
+	for i := range list {
 		a.setLocked(state, &list[i])
 		if !see(state.Job.Name, state) {
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // sorted returns the list of all jobs. Its elements may be read while a.mu is locked.
