@@ -31,8 +31,6 @@ type write struct {
 	done  func(*write, *written) // called once with w, from a goroutine of the group; nil: answer gets the result
 	index int                    // of w in the list of its caller, for done
 
-	settled bool // owned by doAll: it has the result
-
 	audit *pb.RequestOp // puts the audit record of the change; nil: it has none
 
 	tombstone string // key of the tombstone that a removal leaves, and a creation must not find; "" is none

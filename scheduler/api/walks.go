@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// newWalks returns the places of operations that visit all jobs or runs. Half of the processors do that at most, also for pages. With
-// a hundred thousand jobs, a client could keep all of them busy otherwise, and the store and the leader of this process would wait
-// behind its requests.
+// newWalks returns the places of operations that visit all jobs or runs. At most half of the processors do that, also for pages.
+// Otherwise, with a hundred thousand jobs, a client could keep all of them busy. The store and the leader of this process would
+// wait behind its requests.
 func newWalks() chan struct{} { return make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // walk waits for a place until ctx ends. The caller must call leave, before it sends its answer.

@@ -36,8 +36,8 @@ func (q Query) Latest(list []Entry) []Entry {
 // wants reports whether q selects entries of a job.
 func (q Query) wants(jobName string) bool { return q.Wants == nil || q.Wants(jobName) }
 
-// latest collects the entries that a Query selects. It keeps at most twice as many as wanted, since a million runs may have an entry
-// each.
+// latest collects the entries that a Query selects. A million runs may have an entry each, so it keeps at most twice as many as
+// wanted.
 type latest struct {
 	Query
 

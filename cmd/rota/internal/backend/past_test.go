@@ -34,7 +34,7 @@ func longPast(t *testing.T, b *Backend) (first, last int64) {
 }
 
 // etcd applies no write while it reads the past. So a stream that continues after a revision of long ago begins now, and its client
-// is told that events are missing.
+// learns that events are missing.
 func TestAStreamFromLongAgoBeginsNow(t *testing.T) {
 	b := inMemory(t)
 	first, last := longPast(t, b)
