@@ -44,7 +44,10 @@ func (s *Server) copyLogs(ctx context.Context, response huma.Context, out io.Rea
 	defer context.AfterFunc(ctx, func() { _ = closeOut() })() // ends a Read that waits for more output
 
 	st, err := s.startStream(response, "text/plain; charset=utf-8")
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoBody):
+		return nil
+	case err != nil:
 		return err
 	}
 	buf := make([]byte, 32<<10)

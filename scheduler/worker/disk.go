@@ -47,6 +47,11 @@ func (w *Worker) checkDisk(ctx context.Context) {
 	w.diskErr = err
 	w.mu.Unlock()
 	switch {
+	case errors.Is(err, ErrDamaged):
+		if !errors.Is(before, ErrDamaged) {
+			w.log.Error("worker accepts no runs, since its journal is damaged: stop this process, move journal.db away and start it again",
+				"dir", w.cfg.DataDir, "err", err)
+		}
 	case needsRoom(err) && !needsRoom(before):
 		wake(w.sweepSoon)
 		w.log.Error("worker accepts no runs, since its disk cannot be written to: make room, or repair it",
@@ -64,8 +69,10 @@ func (w *Worker) checkDisk(ctx context.Context) {
 func unwritable(err error) bool { return err != nil && !errors.Is(err, output.ErrNoAnswer) }
 
 // needsRoom reports whether err, the result of a probe, says that the disk cannot be written to, so that less output may help. A
-// process without descriptors has room.
-func needsRoom(err error) bool { return unwritable(err) && !executor.NoDescriptor(err) }
+// process without descriptors has room, and no room repairs a damaged journal.
+func needsRoom(err error) bool {
+	return unwritable(err) && !executor.NoDescriptor(err) && !errors.Is(err, ErrDamaged)
+}
 
 // diskFull reports whether the disk answers but cannot be written to.
 func (w *Worker) diskFull() bool {

@@ -95,6 +95,9 @@ func TestADamagedJournalDoesNotEndTheProcess(t *testing.T) {
 		if err := r.w.Refuses(); !errors.Is(err, ErrDamaged) || !r.sessions.shown().Draining {
 			t.Errorf("got %v, shown %+v, want a damaged journal and draining", err, r.sessions.shown())
 		}
+		if r.w.diskFull() {
+			t.Error("output is removed to make room, which does not repair the journal")
+		}
 	})
 }
 

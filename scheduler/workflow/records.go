@@ -13,20 +13,23 @@ type Records struct {
 	Repeats func(name string) (of []*job.Run) // the runs whose RetryOf is a name, in any order
 }
 
-// latest returns the run of a job that stands for some of its runs: one of them, or one that repeats them, directly or not. It
-// prefers a run that succeeded, then one that has not ended, then the last one that was created. nil: there is no run.
-func (f Records) latest(runs ...*job.Run) (best *job.Run) {
-	seen := map[string]bool{}
-	for len(runs) > 0 && len(seen) < maxLineage {
-		r := runs[0]
-		if runs = runs[1:]; r == nil || seen[r.Name()] {
+// latest returns the run that stands for the runs with some names: one of them, or one that repeats them, directly or not. It
+// prefers a run that succeeded, then one that has not ended, then the last one that was created. nil: there is no run. The history
+// may have lost a run that another one repeats.
+func (f Records) latest(names ...string) (best *job.Run) {
+	seen := map[string]bool{} // a store may contain a cycle of repetitions
+	for len(names) > 0 {
+		name := names[0]
+		if names = names[1:]; seen[name] {
 			continue
 		}
-		seen[r.Name()] = true
-		if best == nil || comesAfter(r, best) {
+		seen[name] = true
+		if r := f.Run(name); r != nil && (best == nil || comesAfter(r, best)) {
 			best = r
 		}
-		runs = append(runs, f.Repeats(r.Name())...)
+		for _, r := range f.Repeats(name) {
+			names = append(names, r.Name())
+		}
 	}
 	return best
 }

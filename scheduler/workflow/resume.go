@@ -53,11 +53,11 @@ func (g Graph) Resume(
 ) (steps []job.Run) {
 	ids := lineage(old, records.Run)
 	latest := func(name string) *job.Run {
-		var runs []*job.Run
-		for _, id := range ids {
-			runs = append(runs, records.Run(name+"/"+id))
+		names := make([]string, len(ids))
+		for i, id := range ids {
+			names[i] = name + "/" + id
 		}
-		return records.latest(runs...)
+		return records.latest(names...)
 	}
 	again, skips := map[string]bool{old.Job: true}, map[string]bool{} // skips: names of runs that are not decided yet, and ruled out
 	for _, name := range g.Behind(old.Job) {

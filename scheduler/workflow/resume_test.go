@@ -158,15 +158,16 @@ func TestTwoFailuresAreResumedOneAfterTheOther(t *testing.T) {
 	g := workflow.Of(specs("left: ; right: ; join: left right; clean: right?done"))
 	for name, c := range map[string]struct {
 		left, join job.State // of the first resumption
-		lost       bool      // the history has lost the first run of left
+		lost       string    // a run that the history has lost
 		want       []string
 	}{
-		"after its end":   {left: job.Succeeded, join: job.Skipped, want: []string{"join/z of join/y after left/y right/z"}},
-		"before it":       {left: job.Running, join: job.Pending, want: []string{"join/z of join/y after left/y right/z"}},
-		"without steps":   {left: job.Succeeded, want: []string{"join/z of join/x after left/y right/z"}},
-		"in vain":         {left: job.Failed, join: job.Skipped, want: []string{"join/z of join/y after left/y right/z"}},
-		"join is done":    {left: job.Succeeded, join: job.Succeeded},
-		"without history": {left: job.Succeeded, join: job.Skipped, lost: true, want: []string{"join/z of join/y after left/y right/z"}},
+		"after its end":  {left: job.Succeeded, join: job.Skipped, want: []string{"join/z of join/y after left/y right/z"}},
+		"before it":      {left: job.Running, join: job.Pending, want: []string{"join/z of join/y after left/y right/z"}},
+		"without steps":  {left: job.Succeeded, want: []string{"join/z of join/x after left/y right/z"}},
+		"in vain":        {left: job.Failed, join: job.Skipped, want: []string{"join/z of join/y after left/y right/z"}},
+		"join is done":   {left: job.Succeeded, join: job.Succeeded},
+		"without left/x": {left: job.Succeeded, join: job.Skipped, lost: "left/x", want: []string{"join/z of join/y after left/y right/z"}},
+		"without join/x": {left: job.Succeeded, join: job.Succeeded, lost: "join/x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := map[string]*job.Run{}
@@ -189,9 +190,7 @@ func TestTwoFailuresAreResumedOneAfterTheOther(t *testing.T) {
 			if c.join != "" {
 				put("join", "y", "join/x", c.join, job.Parent{Job: "left"}, job.Parent{Job: "right", ID: "x"})
 			}
-			if c.lost {
-				delete(runs, "left/x")
-			}
+			delete(runs, c.lost)
 			for _, from := range []string{"right/x", "right/w"} {
 				again := job.Run{Job: "right", ID: "z", Kind: job.KindRetry, RetryOf: from, Params: map[string]string{"of": "right"}}
 				steps := g.Resume(runs[from], &again, in(runs), never, generation1)

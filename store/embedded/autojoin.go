@@ -117,9 +117,6 @@ func (s *Server) join(ctx context.Context, e *embed.Config) error {
 
 // whyLater says why a member without data can neither form a cluster nor join one.
 func (s *Server) whyLater(others []peer, answers []answer) error {
-	if slices.ContainsFunc(answers, func(a answer) bool { return len(a.members) > 0 }) {
-		return errors.New("the other members have a cluster, and do not serve it yet")
-	}
 	var silent []string
 	for i, a := range answers {
 		if a.err != nil {
@@ -127,6 +124,12 @@ func (s *Server) whyLater(others []peer, answers []answer) error {
 		}
 	}
 	why := strings.Join(silent, "; ")
+	if slices.ContainsFunc(answers, func(a answer) bool { return len(a.members) > 0 }) {
+		if why != "" {
+			why = " (" + why + ")"
+		}
+		return errors.New("the other members have a cluster, and do not serve it yet" + why)
+	}
 	if s.cfg.KnownBy != "" {
 		return fmt.Errorf("%s knows an earlier cluster, of which nobody answers (%s); remove it on every replica to begin a new one",
 			s.cfg.KnownBy, why)

@@ -70,7 +70,7 @@ func (r roster) admit(self peer, listed []peer) (admission, error) {
 		return admission{}, fmt.Errorf("%s joins at present; members join one at a time", strings.Join(learners, ", "))
 	case own == nil:
 		return admission{add: true}, nil
-	case own.Name == "" && own.IsLearner:
+	case own.Name == "" && own.IsLearner && slices.Contains(own.PeerURLs, self.url):
 		return admission{}, nil
 	}
 	return admission{remove: own.ID, add: true}, nil

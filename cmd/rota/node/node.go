@@ -206,20 +206,21 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 
 // admit returns when this process may use the store. It returns the error of a part that fails meanwhile.
 func (n *Node) admit(ctx context.Context, failed <-chan error) error {
-	waiting, cancel := context.WithCancelCause(ctx)
+	waiting, cancel := context.WithCancel(ctx)
+	var failure error // of a part
 	var wg sync.WaitGroup
 	wg.Go(func() { // ends with admit
 		select {
-		case err := <-failed:
-			cancel(err)
+		case failure = <-failed:
+			cancel()
 		case <-waiting.Done():
 		}
 	})
 	err := n.admission.Admit(waiting, n.store)
-	cancel(nil)
+	cancel()
 	wg.Wait()
-	if cause := context.Cause(waiting); !errors.Is(cause, context.Canceled) {
-		return cause
+	if failure != nil {
+		return failure
 	}
 	return err
 }

@@ -2,7 +2,7 @@ package backend
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -15,23 +15,25 @@ const (
 	eventBytes  = 1 << 20 // bytes of JSON, if more than one message waits
 )
 
-// pastPerSecond is how many bytes of the past all streams together read in a second. etcd applies no write while it reads them.
-const pastPerSecond = store.BriefLog
+const (
+	// pastPerSecond is how many bytes of the past all streams together read in a second. etcd applies no write while it reads them.
+	pastPerSecond = store.BriefLog
+	// pastPatience is how long a stream waits for its turn to read the past.
+	pastPatience = time.Second
+)
 
-// Watch returns the changes of the store after a revision; those from now on if after is 0. If more has changed since after than a
-// live store can read, they also begin now. All streams share one watch of the store. A stream that begins in the past has a watch
-// of its own until it has caught up.
+// Watch returns the changes of the store after a revision; those from now on if after is 0. They also begin now if more has changed
+// since after than a live store can read, or if other streams read the past for long. All streams share one watch of the store. A
+// stream that begins in the past has a watch of its own until it has caught up.
 func (b *Backend) Watch(ctx context.Context, after int64) (from int64, events <-chan []api.Event, err error) {
 	if err := b.up(); err != nil {
 		return 0, nil, err
 	}
 	if after > 0 {
-		bytes := b.mirror.Past(after)
-		if bytes > store.BriefLog {
-			after, bytes = 0, 0
-		}
-		if err := b.past.WaitN(ctx, bytes); err != nil {
-			return 0, nil, fmt.Errorf("wait for the turn to read the past: %w", err)
+		turn, cancel := context.WithTimeout(ctx, pastPatience)
+		defer cancel()
+		if bytes := b.mirror.Past(after); b.past.WaitN(turn, bytes) != nil { // it refuses more than BriefLog
+			after = 0
 		}
 	}
 	return b.stream(ctx, b.store, after)
