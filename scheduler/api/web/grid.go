@@ -103,7 +103,7 @@ func prepareResumeWorkflow(s *site, r *http.Request, f *form) error {
 	if len(again) > 0 {
 		f.Facts = append(f.Facts, "These steps behind it run again, if their conditions are met: "+strings.Join(again, ", ")+".")
 	}
-	f.Facts = append(f.Facts, "Steps that succeeded do not run again. Their outputs are used.")
+	f.Facts = append(f.Facts, "Steps that succeeded, or whose repetition succeeded, do not run again. Their outputs are used.")
 	f.Fields = []field{keyField()}
 	return nil
 }
