@@ -14,6 +14,7 @@ import (
 // TestDisksHang freezes the file systems of replicas with embedded members, one after the other, for longer than leases last. Each
 // write and each sync waits in the kernel meanwhile.
 func TestDisksHang(t *testing.T) {
+	takesLong(t)
 	rng := seeded(t)
 	lab := New(t, "q1", "q2", "q3")
 	disks := map[string]*disk{"q1": newDisk(t), "q2": newDisk(t), "q3": newDisk(t)}

@@ -15,6 +15,7 @@ import (
 // TestSuspensions suspends the machines of one, two and three replicas, as a move of virtual machines does. The processes of jobs are
 // suspended with them.
 func TestSuspensions(t *testing.T) {
+	takesLong(t)
 	rng := seeded(t)
 	lab := New(t, "q1", "q2", "q3")
 	s := open(t, rng, lab, cluster.Place{Hosts: lab.Hosts()})
