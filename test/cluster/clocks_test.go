@@ -15,7 +15,7 @@ func TestAllClocksAreSet(t *testing.T) {
 	t.Parallel()
 	const ahead = 30 * time.Second
 	sink := NewSink(t)
-	jobs := sink.Posts(30, job.Spec{MissedLimit: 1000})
+	jobs := sink.Posts(30, job.Spec{MissedLimit: 1000, Overlap: job.OverlapAllow}) // a run may be active while the time jumps
 	c := Start(t, Config{Binary: faultBinary(t), Jobs: jobs, Prepare: giveClocks})
 	latest := func() (slot time.Time) {
 		for _, e := range sink.Requests() {
@@ -58,7 +58,8 @@ func TestAllClocksAreSet(t *testing.T) {
 	t.Logf("executions of a slot: %v", counts)
 	states := make(map[string]int)
 	for name, r := range c.Recorder.Runs("") {
-		if states[string(r.State)]++; r.State != job.Succeeded {
+		paused := r.State == job.Skipped && r.Reason == "paused" // by Quiesce
+		if states[string(r.State)]++; r.State != job.Succeeded && !paused {
 			t.Errorf("%s is %s: %s", name, r.State, r.Reason)
 		}
 	}
