@@ -160,9 +160,7 @@ func TestApprovalsUnderKills(t *testing.T) {
 		t.Errorf("of each kind, there must be some: %v", seen)
 	}
 	t.Logf("%v; %d decisions came between two leaders", seen, between)
-	if out, code := Command(t, binary, "verify", "--all-changes", "--endpoints="+strings.Join(c.Endpoints(), ",")); code != 0 {
-		t.Errorf("verify: exit code %d\n%s", code, out)
-	}
+	c.Verify()
 }
 
 // check compares the answers with the records. between counts the decisions that were sent while their leader was killed, and that

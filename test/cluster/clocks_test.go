@@ -64,14 +64,5 @@ func TestAllClocksAreSet(t *testing.T) {
 		}
 	}
 	t.Logf("runs by state: %v", states)
-	verify(t, c)
-}
-
-// verify asks rota to verify all changes of the store.
-func verify(t *testing.T, c *Cluster) {
-	t.Helper()
-	out, code := Command(t, binary, "verify", "--all-changes", "--endpoints="+strings.Join(c.Endpoints(), ","))
-	if t.Logf("rota verify: %s", strings.TrimSpace(out)); code != 0 {
-		t.Errorf("rota verify ended with %d", code)
-	}
+	c.Verify()
 }

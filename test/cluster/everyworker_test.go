@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -42,7 +41,5 @@ func TestEveryWorker(t *testing.T) {
 	c.Leader().Kill()
 	Await(t, 60*time.Second, "slots run on both workers under the next leader", func() bool { return both(well) >= before+3 })
 	c.Check(ledger.Effects, nil, nil)
-	if out, code := Command(t, binary, "verify", "--all-changes", "--endpoints="+strings.Join(c.Endpoints(), ",")); code != 0 {
-		t.Errorf("rota verify: got code %d\n%s", code, out)
-	}
+	c.Verify()
 }

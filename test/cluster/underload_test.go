@@ -103,5 +103,5 @@ func TestRestoreUnderLoad(t *testing.T) {
 		states[r.Job[:4]+" "+string(r.State)]++
 	}
 	t.Logf("executions of a run: %v; runs by state: %v", counts, states)
-	verify(t, c)
+	c.Verify()
 }

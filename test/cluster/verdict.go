@@ -93,6 +93,15 @@ func (c *Cluster) reportLive() {
 	c.t.Errorf("%d runs do not end:\n%s", len(live), strings.Join(live[:min(len(live), 10)], "\n"))
 }
 
+// Verify asks rota to verify all changes of the store, and logs its answer. An invariant that is broken fails the test.
+func (c *Cluster) Verify() {
+	c.t.Helper()
+	out, code := Command(c.t, c.cfg.Binary, "verify", "--all-changes", "--endpoints="+strings.Join(c.Endpoints(), ","))
+	if c.t.Logf("rota verify: %s", strings.TrimSpace(out)); code != 0 {
+		c.t.Errorf("rota verify ended with %d", code)
+	}
+}
+
 // Check pauses all jobs and waits until no run is active. Then it calls effects for the effects of all runs, and judges the
 // history. expect may change the expectations for a job.
 func (c *Cluster) Check(effects func() []history.Effect, byHand map[string]bool, expect func(*history.Job)) {

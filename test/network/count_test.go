@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/rota-scheduler/rota/test/cluster"
 )
 
 // counted counts the executions of each slot before an instant by itself, of the jobs of load, and asks rota to verify the store.
@@ -43,8 +41,5 @@ func (s *scene) counted(until time.Time) {
 		states[string(r.State)]++
 	}
 	s.t.Logf("runs by state: %v", states)
-	out, code := cluster.Command(s.t, rota, "verify", "--all-changes", "--endpoints="+strings.Join(s.c.Endpoints(), ","))
-	if s.t.Logf("rota verify: %s", strings.TrimSpace(out)); code != 0 {
-		s.t.Errorf("rota verify ended with %d", code)
-	}
+	s.c.Verify()
 }
