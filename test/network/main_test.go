@@ -63,14 +63,6 @@ func full() bool { return os.Getenv("ROTA_CI_FULL") != "" }
 // all reports whether every fault is to be tested, as in `make fault` without FAULTS.
 func all() bool { return full() || os.Getenv("ROTA_FAULTS") == "all" }
 
-// takesLong marks a test that is left out where time is short.
-func takesLong(t *testing.T) {
-	t.Helper()
-	if !left() && !all() {
-		t.Skip("takes minutes: left out of make fault FAULTS=rest")
-	}
-}
-
 // lasting returns the length of a fault: long in a full run, otherwise short.
 func lasting(short, long time.Duration) time.Duration {
 	if full() {

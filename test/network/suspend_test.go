@@ -15,13 +15,14 @@ import (
 // TestSuspensions suspends the machines of one, two and three replicas, as a move of virtual machines does. The processes of jobs are
 // suspended with them.
 func TestSuspensions(t *testing.T) {
-	takesLong(t)
 	rng := seeded(t)
 	lab := New(t, "q1", "q2", "q3")
 	s := open(t, rng, lab, cluster.Place{Hosts: lab.Hosts()})
 	s.row("one machine", func(t *testing.T) { s.suspend(t, 1) })
-	s.row("two machines", func(t *testing.T) { s.suspend(t, 2) })
-	s.row("three machines", func(t *testing.T) { s.suspend(t, 3) })
+	if all() {
+		s.row("two machines", func(t *testing.T) { s.suspend(t, 2) })
+		s.row("three machines", func(t *testing.T) { s.suspend(t, 3) })
+	}
 	s.close()
 	s.killed()
 }
