@@ -34,6 +34,7 @@ func TestIncidentsAreTold(t *testing.T) {
 	c.Told(c.Replicas(), follower.Name+" did not answer from (T) to (T)", froze, thawed)
 	c.WaitReady()
 
+	leader = c.Leader() // on a busy machine, a member that resumes can cost the leader its session
 	died := time.Now()
 	leader.Kill()
 	c.Told(c.Others(leader), leader.Name+" died at (T); q[0-9] took over (?:in [0-9]+ ms|at (?:T), .* later|within a second)", died)

@@ -22,9 +22,16 @@ var Guards = []Guard{
 	{
 		Name: "the comparison of the record's revision",
 		File: "store/write.go",
+		Code: "w.guards = append(w.guards, guard.unchanged(k, rev))",
+		Cut:  "_, _ = guard, rev",
+		Pkg:  "./store", Test: "TestALateWriteOfTheLeaderHasNoEffect",
+	},
+	{
+		Name: "the comparison of a removed record's revision",
+		File: "store/write.go",
 		Code: "w.guards = append(w.guards, unchangedKey(k, rev))",
 		Cut:  "_ = rev",
-		Pkg:  "./store", Test: "TestALateWriteOfTheLeaderHasNoEffect",
+		Pkg:  "./store", Test: "TestOutcomeAfterALaterChange",
 	},
 	{
 		Name: "the comparison of the gate's revision",
