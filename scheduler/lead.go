@@ -17,8 +17,9 @@ func (s *Scheduler) lead(run context.Context, r leadRequest) error {
 	defer end(nil)
 	defer context.AfterFunc(run, func() { end(errStopped) })()
 
-	_ = s.checkClock(s.now()) // this term begins by the present time
-	s.applyFeed()
+	now := s.now()
+	_ = s.checkClock(now) // this term begins by the present time
+	s.applyFeed(now)
 	began := s.now()
 	s.planner.Lead(began)
 	s.log.Info("leading", "term", r.term.Rev)
@@ -52,7 +53,7 @@ func (s *Scheduler) lead(run context.Context, r leadRequest) error {
 			}
 			done = nil
 		} else {
-			s.applyFeed()
+			s.applyFeed(now) // not by a later reading: a slot is missed only if it is due in plan
 			inFlight.add(s.plan(ctx, r.term, in, now))
 		}
 		pending, oldest := inFlight.pending()

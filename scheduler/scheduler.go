@@ -124,9 +124,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	defer close(s.stopped)
 	s.clocks = readClocks(s.now())
 	for {
-		_ = s.checkClock(s.now())
-		s.applyFeed()
-		s.planner.Plan(s.now(), planBatch) // decides nothing, but keeps the follower's timers up to date
+		now := s.now()
+		_ = s.checkClock(now)
+		s.applyFeed(now)
+		s.planner.Plan(now, planBatch) // decides nothing, but keeps the follower's timers up to date
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -138,8 +139,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 }
 
-// applyFeed applies the changes that the feed has.
-func (s *Scheduler) applyFeed() {
+// applyFeed applies the changes that the feed has at the time now.
+func (s *Scheduler) applyFeed(now time.Time) {
 	heard := s.feed.Heard()
 	changes := s.feed.Take()
 	s.planner.SetFeedLag(time.Since(heard))
@@ -156,7 +157,6 @@ func (s *Scheduler) applyFeed() {
 		}
 		s.planner.Grow(jobs)
 	}
-	now := s.now()
 	for _, c := range changes {
 		s.planner.Apply(c, now)
 	}

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,6 +200,36 @@ func TestGivenUpAttemptIsMarked(t *testing.T) {
 		}
 		cancel()
 		<-over
+	})
+}
+
+// A leader takes time to read its feed. A slot that comes due meanwhile takes the place of no missed one, because it is not missed.
+func TestASlotThatComesDueWhileTheFeedIsReadIsNotMissed(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		began := time.Now()
+		spec := job.Spec{Every: job.Duration(time.Minute), Missed: job.MissedLatest, Command: []string{"true"}}.WithDefaults()
+		def := job.Job{Name: "p", Generation: 1, Since: began, Spec: &spec, Rev: 3, Paused: &job.Pause{At: began.Add(time.Second)}}
+		r.feed.add(job.Change{Kind: job.RecordJob, Name: "p", Rev: 3, Value: &def})
+		end, ended := r.lead(7)
+		time.Sleep(2*time.Minute - 10*time.Millisecond)
+		byHand := def
+		byHand.Paused, byHand.Rev = nil, 4
+		r.feed.mu.Lock()
+		r.feed.taken = func() { r.ahead.Store(int64(40 * time.Millisecond)) }
+		r.feed.mu.Unlock()
+		r.feed.add(job.Change{Kind: job.RecordJob, Name: "p", Rev: 4, Value: &byHand})
+		synctest.Wait()
+		first := ""
+		for _, c := range r.store.commits() {
+			if c.decision.Job == "p" && c.decision.Run != nil {
+				first = cmp.Or(first, c.decision.Run.ID)
+			}
+		}
+		if want := job.SlotID(began.Add(time.Minute)); first != want {
+			t.Errorf("the first run is of slot %q, want %s, the only one that was missed", first, want)
+		}
+		end(errTestOver)
+		<-ended
 	})
 }
 

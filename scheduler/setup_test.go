@@ -26,6 +26,7 @@ type feed struct {
 	mu      sync.Mutex
 	changes []job.Change
 	lag     time.Duration // how old the feed is
+	taken   func()        // called when changes are taken, if it is set
 	ready   chan struct{}
 }
 
@@ -54,6 +55,9 @@ func (f *feed) Take() []job.Change {
 	defer f.mu.Unlock()
 	out := f.changes
 	f.changes = nil
+	if f.taken != nil && len(out) > 0 {
+		f.taken()
+	}
 	return out
 }
 
