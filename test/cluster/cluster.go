@@ -81,6 +81,7 @@ func launch(t testing.TB, cfg Config, makeReplicas func(*Cluster)) *Cluster {
 	c := &Cluster{t: t, cfg: cfg, Dir: t.TempDir()}
 	c.JobFile = filepath.Join(c.Dir, "jobs.json")
 	c.WriteJobs(cfg.Jobs)
+	c.watchMachine()
 	t.Cleanup(c.checkPorts) // runs after the clean-ups that end the processes
 	makeReplicas(c)
 	if cfg.Prepare != nil {
