@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,6 +123,30 @@ func TestShutdown(t *testing.T) {
 		after(time.Second)
 		r.stop()
 		after(r.cfg.ShutdownGrace + 100*time.Millisecond)
+		r.store.answer(none)
+		r.finish()
+		r.wantState(name, job.Pending)
+		r.wantExecutions(0)
+	})
+
+	bubble(t, "waits for an attempt whose claim is answered after the attempts had to end", func(t *testing.T) {
+		r := newRig(t, lasting(time.Hour))
+		r.store.define("once", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce})
+		var slow atomic.Bool
+		r.cfg.Now = func() time.Time { // of a busy machine, where the attempt needs longer to end than the shift
+			if slow.Load() {
+				time.Sleep(time.Millisecond)
+			}
+			return time.Now()
+		}
+		r.start()
+		r.store.set(func() { r.store.fault = only("write", refused) })
+		name := r.store.pending("once", "a", time.Now())
+		r.give(name)
+		after(time.Second)
+		r.stop()
+		after(r.cfg.ShutdownGrace + r.cfg.stopTimeout + 2*time.Second)
+		slow.Store(true)
 		r.store.answer(none)
 		r.finish()
 		r.wantState(name, job.Pending)

@@ -92,6 +92,7 @@ func (w *Worker) drain(recalled func() <-chan struct{}) {
 	}
 	deadline := w.now().Add(settleTimeout)
 	wait(always, recalled(), deadline.Sub(w.now()))
+	wait(always, w.executing.empty(), executor.HurryGrace) // an attempt whose claim was answered after stopAll ends without a start
 	if !wait(always, w.unsent.empty(), deadline.Sub(w.now())) {
 		w.log.Warn("outcomes could not be delivered before stopping", "unsent", w.unsent.count())
 	}

@@ -126,8 +126,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	err := w.work(ctx, life)
 	end(executor.ErrStopping)
 	w.hurryUp()
-	if left := w.executing.count(); left > 0 {
-		return errors.Join(err, fmt.Errorf("stop worker %s: %d attempts ignore being stopped", w.cfg.Name, left))
+	if !wait(context.WithoutCancel(ctx), w.executing.empty(), executor.HurryGrace) {
+		return errors.Join(err, fmt.Errorf("stop worker %s: %d attempts ignore being stopped", w.cfg.Name, w.executing.count()))
 	}
 	ended := make(chan struct{})
 	go func() { // Run waits for it below
