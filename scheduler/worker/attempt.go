@@ -30,6 +30,8 @@ type attempt struct {
 	hurry    chan struct{}           // closed by hurryUp; nil if nothing can kill the attempt, since it has no process
 	hurried  sync.Once               // closes hurry
 	killed   bool                    // guarded by Worker.mu: counted in shift.killed
+	over     chan struct{}           // guarded by Worker.mu: closed by remove; nil: no attempt waits for it
+	earlier  []<-chan struct{}       // closed when earlier attempts of the run, which a leader gave up, have ended here
 
 	// Set by perform.
 	outcome      job.Outcome
@@ -80,15 +82,6 @@ func (w *Worker) kept() []string {
 	return names[:min(len(names), job.MaxKeeps)]
 }
 
-// kill ends the attempt because its session is over. Worker.mu is held.
-func (a *attempt) kill() {
-	if !a.killed {
-		a.killed = true
-		a.shift.killed.add(1)
-		a.fence()
-	}
-}
-
 // newAttempt returns the attempt of r, whose claim has succeeded. backs is shift.backs from before the claim. The attempt takes
 // over the caller's place among the executing attempts.
 func (r *armedRun) newAttempt(claimed job.Run, backs int64) *attempt {
@@ -101,6 +94,7 @@ func (r *armedRun) newAttempt(claimed job.Run, backs int64) *attempt {
 	a.ctx, a.end = context.WithCancelCause(s.endless)
 
 	w.mu.Lock()
+	w.awaitEarlier(a)
 	w.attempts[a] = struct{}{}
 	if w.stopping {
 		a.cancel(executor.ErrStopping)
@@ -162,6 +156,9 @@ func (a *attempt) prepare(wait time.Duration) {
 // perform executes an attempt and reports its end.
 func (w *Worker) perform(a *attempt) {
 	var begun bool
+	for _, over := range a.earlier {
+		wait(a.ctx, over, executor.HurryGrace+w.cfg.stopTimeout)
+	}
 	a.began = w.now()
 	a.outcome, begun = w.execute(a)
 	if a.prepared != nil {
@@ -253,6 +250,9 @@ func (w *Worker) remove(a *attempt) {
 	w.releaseRoom() // before killed is counted down, which lets the end of the shift continue
 	w.mu.Lock()
 	delete(w.attempts, a)
+	if a.over != nil {
+		close(a.over)
+	}
 	if a.killed {
 		a.shift.killed.add(-1)
 	} else if a.outlivesSession() {

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -60,6 +61,32 @@ func (w *Worker) confirmStop(a *attempt) {
 		if sleep(a.ctx, min(delays.NextBackOff(), time.Second)) != nil {
 			return
 		}
+	}
+}
+
+// awaitEarlier makes a start after the attempts of its run that still execute here, and ends these. A leader has given them up, and
+// this worker has not noticed it yet. Worker.mu is held.
+func (w *Worker) awaitEarlier(a *attempt) {
+	if !slices.ContainsFunc(a.run.Attempts, func(e job.Attempt) bool { return e.GivenUp && e.Worker == w.cfg.Name }) {
+		return
+	}
+	for other := range w.attempts {
+		if other.name == a.name {
+			other.fence()
+			if other.over == nil {
+				other.over = make(chan struct{})
+			}
+			a.earlier = append(a.earlier, other.over)
+		}
+	}
+}
+
+// kill ends the attempt because its session is over. Worker.mu is held.
+func (a *attempt) kill() {
+	if !a.killed {
+		a.killed = true
+		a.shift.killed.add(1)
+		a.fence()
 	}
 }
 

@@ -175,6 +175,32 @@ func TestABackSessionEndsAClaimWhoseAnswerIsLate(t *testing.T) {
 	})
 }
 
+// TestARepeatedAttemptWaitsForTheOneBefore lets a leader give an attempt up and repeat it at the same session, before the worker has
+// noticed the first. That ignores its end for a moment.
+func TestARepeatedAttemptWaitsForTheOneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(ctx context.Context, req executor.Request) job.Outcome {
+			o := lasting(10*time.Second)(ctx, req)
+			time.Sleep(executor.HurryGrace - time.Millisecond)
+			return o
+		})
+		r.start()
+		name, _ := r.one()
+		after(time.Second)
+		r.store.change(name, "", func(run job.Run) (job.Run, error) {
+			next, err := run.Requeue(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker w1 was lost"}, time.Now(), "tried again")
+			return next.GiveUp(), err
+		})
+		r.give(name)
+		after(time.Minute)
+		r.wantState(name, job.Succeeded)
+		r.wantExecutions(2)
+		if r.exec.max != 1 {
+			t.Errorf("%d attempts of the run executed at a time, want 1", r.exec.max)
+		}
+	})
+}
+
 // TestAClockThatWasSetEndsNoAttempt claims a run by a clock that is an hour behind and is then set. The presence of the worker is put
 // back after that, so the worker reads the record of the run.
 func TestAClockThatWasSetEndsNoAttempt(t *testing.T) {
