@@ -31,8 +31,10 @@ func openIntact(path string) (db *bolt.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := findDamage(func() error { return db.View(readAll) }); err != nil {
-		return nil, errors.Join(err, db.Close())
+	for _, check := range []func(*bolt.Tx) error{readAll, checkFree} {
+		if err := findDamage(func() error { return db.View(check) }); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	return db, nil
 }
@@ -73,6 +75,25 @@ func readAll(tx *bolt.Tx) error {
 			return nil
 		})
 	})
+}
+
+// checkFree returns ErrDamaged if the list of free pages names a page that does not exist, or names one twice. bbolt would find that at
+// the next change only. A list that lacks pages is harmless.
+func checkFree(tx *bolt.Tx) error {
+	free := 0
+	for id := range int(tx.Size()) / tx.DB().Info().PageSize {
+		p, err := tx.Page(id)
+		if err != nil {
+			return err
+		}
+		if p.Type == "free" {
+			free++
+		}
+	}
+	if listed := tx.DB().Stats().FreePageN; free != listed {
+		return fmt.Errorf("%w: it lists %d free pages, of which it has %d", ErrDamaged, listed, free)
+	}
+	return nil
 }
 
 // SetAside renames a damaged journal, so that OpenJournal makes a new one. It returns the new name. The outcomes in the file are

@@ -31,10 +31,32 @@ func TestADamagedJournalIsSetAside(t *testing.T) {
 		random := rand.NewChaCha8([32]byte{})
 		_, _ = random.Read(b)
 	}
+	noiseInFreeList := func(path string) error {
+		db, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true, PreLoadFreelist: true})
+		if err != nil {
+			return err
+		}
+		list, ids := 0, make([]byte, 8*db.Stats().FreePageN)
+		err = db.View(func(tx *bolt.Tx) error {
+			p, err := tx.Page(list)
+			for ; err == nil && p.Type != "freelist"; p, err = tx.Page(list) {
+				list++
+			}
+			return err
+		})
+		noise(ids)
+		f, failed := os.OpenFile(path, os.O_RDWR, 0)
+		if failed != nil {
+			return failed
+		}
+		_, failed = f.WriteAt(ids, int64(list*journalPage+16)) // behind the head of the page
+		return errors.Join(err, failed, f.Close(), db.Close())
+	}
 	damages := map[string]func(path string) error{
-		"both heads lost": func(path string) error { return overwrite(path, 0, 2, zeros) },
-		"zeros":           func(path string) error { return overwrite(path, 4, 8, zeros) },
-		"noise":           func(path string) error { return overwrite(path, 4, 8, noise) },
+		"both heads lost":                 func(path string) error { return overwrite(path, 0, 2, zeros) },
+		"zeros":                           func(path string) error { return overwrite(path, 4, 8, zeros) },
+		"noise":                           func(path string) error { return overwrite(path, 4, 8, noise) },
+		"noise in the list of free pages": noiseInFreeList,
 	}
 	for _, pages := range []int{4, 5, 9, 20, 40} {
 		damages[strconv.Itoa(pages)+" pages left"] = func(path string) error { return os.Truncate(path, int64(pages*journalPage)) }
@@ -46,6 +68,16 @@ func TestADamagedJournalIsSetAside(t *testing.T) {
 			if err := j.db.Update(func(tx *bolt.Tx) error {
 				for n := range 100 {
 					if err := tx.Bucket(outcomesBucket).Put([]byte(strconv.Itoa(n)), make([]byte, journalPage/2)); err != nil {
+						return err
+					}
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.db.Update(func(tx *bolt.Tx) error { // frees pages
+				for n := range 20 {
+					if err := tx.Bucket(outcomesBucket).Delete([]byte(strconv.Itoa(n))); err != nil {
 						return err
 					}
 				}
