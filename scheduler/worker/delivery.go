@@ -144,6 +144,9 @@ func (w *Worker) awaitRepair(r *report, why error) {
 			r.countedIn = &w.blocked
 		}
 	}
+	if r.journaled {
+		w.journal.separate(r)
+	}
 	w.table.after(r.ctx, unreadablePause, func() { w.outbox.submit(func() { w.trySend(r) }) })
 }
 

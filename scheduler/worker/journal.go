@@ -176,6 +176,7 @@ const keyMark = '#'
 type journalEntry struct {
 	key     string
 	needed  int  // guarded by Journal.mu: outcomes that were not removed
+	mixed   bool // guarded by Journal.mu: it has outcomes that were removed, beside others
 	written bool // guarded by Journal.mu: it is on disk, or will be soon
 }
 

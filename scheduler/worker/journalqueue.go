@@ -94,6 +94,27 @@ func (j *Journal) leave(e *journalEntry) {
 		b := j.last()
 		b.removals = append(b.removals, e.key)
 	}
+	e.mixed = e.needed > 0
+}
+
+// separate moves r, which may stay for long, out of an entry with removed outcomes. These would be sent again at each start, when the
+// store may have forgotten that it took them. If the disk fails, r stays where it is.
+func (j *Journal) separate(r *report) {
+	old := r.entry
+	j.mu.Lock()
+	mixed := old.mixed
+	j.mu.Unlock()
+	if !mixed {
+		return
+	}
+	err := j.add(r)
+	if r.entry == old { // the journal is closed
+		return
+	}
+	if err != nil {
+		old, r.entry = r.entry, old
+	}
+	j.leave(old)
 }
 
 // write writes batches until the journal is closed. It is the journal's goroutine.

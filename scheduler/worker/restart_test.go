@@ -117,6 +117,47 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// TestAStuckOutcomeKeepsNoOther lets two attempts end at once. The record of one run is unreadable for long. The history forgets the
+// other run before the next process starts.
+func TestAStuckOutcomeKeepsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(ctx context.Context, req executor.Request) job.Outcome {
+			d := time.Second
+			if req.Run.ID == "first" { // then the outcomes of the others share the next sync
+				d -= commitInterval / 2
+			}
+			return lasting(d)(ctx, req)
+		})
+		r.store.refuse = func(run *job.Run) error {
+			if run.ID == "stuck" && run.State != job.Running {
+				return job.ErrUnreadable
+			}
+			return nil
+		}
+		r.start()
+		fine, stuck := r.store.pending("backup", "fine", time.Now()), r.store.pending("backup", "stuck", time.Now())
+		r.give(r.store.pending("backup", "first", time.Now()), fine, stuck)
+		after(time.Minute)
+		r.wantState(fine, job.Succeeded)
+		r.wantJournal(1)
+		r.finish()
+		if err := r.journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.store.prune(fine)
+		r.store.set(func() { r.store.past = nil })
+		r.start()
+		after(time.Minute)
+		if got := r.store.eventList(); len(got) != 0 {
+			t.Errorf("events = %v, want none", got)
+		}
+		r.store.set(func() { r.store.refuse = nil })
+		after(time.Minute)
+		r.wantState(stuck, job.Succeeded)
+		r.wantJournal(0)
+	})
+}
+
 // BenchmarkAttempts measures whole attempts, with the journal, against a store that costs almost nothing.
 func BenchmarkAttempts(b *testing.B) {
 	dir := b.TempDir()
