@@ -1,198 +1,131 @@
 package worker
 
 import (
-	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// TestChaos runs a worker through lost answers, lost sessions and restarts. A leader dispatches due runs and takes back
-// the runs of lost sessions. The test checks the guarantees throughout.
+var (
+	chaosSeeds = flag.Uint64("chaos.seeds", 8, "how many times TestChaos runs a worker")
+	chaosFrom  = flag.Uint64("chaos.from", 0, "the first seed")
+)
+
+// TestChaos runs a worker through lost and late answers, lost sessions, requests to stop, restarts and kills. A leader dispatches
+// due runs and takes back the runs of lost sessions. The test checks the guarantees throughout.
 func TestChaos(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := *chaosFrom; seed < *chaosFrom+*chaosSeeds; seed++ {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { chaos(t, rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))) })
+			synctest.Test(t, func(t *testing.T) { newChaos(t, seed).run() })
 		})
 	}
 }
 
-// chaos draws the events of the worker from random, and the faults of its concurrent calls from faults.
-func chaos(t *testing.T, random, faults *rand.Rand) {
-	const runs = 60
-	watch := &overlapWatch{t: t, executing: make(map[string]bool), tokens: make(map[int64]bool), last: make(map[string]int64)}
-	r := newRig(t, watch.execute)
-	r.cfg.Capacity = 8
-	r.store.define("backup", job.Spec{
+const (
+	chaosRuns = 80
+	chaosCalm = 400  // the round in which the faults end
+	chaosEnd  = 2000 // the round in which all runs must have ended
+)
+
+// chaos is a worker, a leader and their faults.
+type chaos struct {
+	*rig
+	random  *rand.Rand // draws the events
+	watch   *overlapWatch
+	names   []string // of the runs
+	process *process
+	silent  map[int64]bool // tokens of attempts whose outcomes were lost in a kill
+
+	// Guarded by the store.
+	faults     *rand.Rand // draws the faults of concurrent calls
+	calm       bool       // there are no faults any more
+	dark, full time.Time  // until then, the store does not answer, or has no room
+	unreadable map[string]time.Time
+}
+
+func newChaos(t *testing.T, seed uint64) *chaos {
+	t.Helper()
+	c := &chaos{
+		rig: newRig(t, nil), random: rand.New(rand.NewPCG(seed, 1)), faults: rand.New(rand.NewPCG(seed, 2)),
+		watch: newOverlapWatch(t), silent: make(map[int64]bool), unreadable: make(map[string]time.Time),
+	}
+	c.cfg.Capacity = 8
+	jobs := []string{"backup", "once", "kept", "short"}
+	c.store.define("backup", job.Spec{
 		Command: []string{"x"}, Retry: &job.Retry{Max: 3, Min: job.Duration(time.Second)}, KillGrace: job.Duration(time.Second),
 	})
-	r.store.define("once", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce})
-	var names []string
-	for i := range runs {
-		due := time.Now().Add(time.Duration(random.IntN(120)) * time.Second)
-		names = append(names, r.store.pending([]string{"backup", "once"}[i%2], fmt.Sprint(i), due))
+	c.store.define("once", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce})
+	c.store.define("kept", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce, Overlap: job.OverlapAllow})
+	c.store.define("short", job.Spec{Command: []string{"x"}, Timeout: job.Duration(10 * time.Second)})
+	for i := range chaosRuns {
+		due := time.Now().Add(time.Duration(c.random.Int64N(int64(2 * time.Minute))))
+		c.names = append(c.names, c.store.pending(jobs[i%len(jobs)], fmt.Sprint(i), due))
 	}
-	ending, dark := false, time.Now() // both guarded by the store
-	r.store.fault = func(string, *job.Run) fault {
-		p := faults.IntN(100)
-		switch {
-		case ending:
-			return none
-		case time.Now().Before(dark):
-			return refused
-		case p < 30:
-			return fault(1 + p%2)
+	c.store.fault, c.store.refuse = c.fault, c.refuse
+	return c
+}
+
+// run runs the worker until all runs have ended, and checks their records.
+func (c *chaos) run() {
+	c.launch()
+	for round := 0; ; round++ {
+		if round == chaosCalm {
+			c.store.set(func() { c.calm = true })
 		}
-		return none
-	}
-	r.start()
-	for second := 0; ; second++ {
-		if second == 400 {
-			r.store.set(func() { ending = true })
-		}
-		if second > 400 && lead(r, names) == 0 {
+		open := c.lead(false)
+		if round > chaosCalm && open == 0 {
 			break
 		}
-		if second > 2000 {
-			t.Fatal("runs do not end")
+		if round > chaosEnd {
+			c.t.Fatalf("%d runs do not end", open)
 		}
-		lead(r, names)
-		after(time.Second)
-		if second > 400 {
-			continue
-		}
-		switch random.IntN(40) {
-		case 0:
-			if s := r.session(); s != nil {
-				s.lose()
-			}
-		case 1:
-			if s := r.session(); s != nil {
-				s.cutOff()
-			}
-		case 2:
-			r.store.set(func() { dark = time.Now().Add(25 * time.Second) })
-		case 3:
-			r.finish()
-			if err := r.journal.Close(); err != nil {
-				t.Fatal(err)
-			}
-			r.start()
+		after(time.Duration(c.random.Int64N(int64(2 * time.Second))))
+		if round < chaosCalm {
+			c.disturb()
 		}
 	}
-	after(10 * time.Second)
-	t.Logf("%d sessions, %d executions, %d events", len(r.sessions.opened), len(r.exec.asked()), len(r.store.eventList()))
-	r.wantJournal(0)
-	for _, name := range names {
-		var token int64
-		run := r.store.get(name)
-		for _, a := range run.Attempts {
-			if a.Token <= token {
-				t.Errorf("run %s: token %d after %d", name, a.Token, token)
-			}
-			token = a.Token
-		}
+	after(time.Minute)
+	c.t.Logf("%d sessions, %d executions, %d events", len(c.sessions.opened), len(c.watch.tokens), len(c.store.eventList()))
+	c.wantJournal(0)
+	c.verify()
+	if n := len(c.w.room) + len(c.w.attempts) + len(c.w.ending) + c.w.executing.count() + c.w.unsent.count() + c.w.blocked.count(); n > 0 {
+		c.t.Errorf("the worker has %d places, attempts and outcomes, want none", n)
 	}
+	if c.watch.max > c.cfg.Capacity {
+		c.t.Errorf("%d attempts executed at a time, want at most %d", c.watch.max, c.cfg.Capacity)
+	}
+	c.finish()
+	c.watch.wantNone()
+}
+
+// verify checks the attempts in the records, and the events about them.
+func (c *chaos) verify() {
 	events := make(map[int64]int)
-	for _, ev := range r.store.eventList() {
+	for _, ev := range c.store.eventList() {
 		events[ev.Token]++
 	}
-	for _, name := range names {
-		for _, a := range r.store.get(name).Attempts {
+	for _, name := range c.names {
+		var last int64
+		for _, a := range c.store.get(name).Attempts {
+			if a.Token <= last {
+				c.t.Errorf("run %s: token %d after %d", name, a.Token, last)
+			}
+			last = a.Token
 			want := 0
-			if a.GivenUp && watch.tokens[a.Token] {
+			if a.GivenUp && c.watch.tokens[a.Token] && !c.silent[a.Token] {
 				want = 1
 			}
 			if got := events[a.Token]; got != want {
-				t.Errorf("%d events for attempt %+v of run %s, want %d", got, a, name, want)
+				c.t.Errorf("%d events for attempt %+v of run %s, want %d", got, a, name, want)
+			}
+			if ended := c.watch.ends[a.Token]; !a.GivenUp && ended != "" && ended != a.State {
+				c.t.Errorf("attempt %+v of run %s ended %s", a, name, ended)
 			}
 		}
 	}
-	if watch.max > r.cfg.Capacity {
-		t.Errorf("%d attempts executed at a time, want at most %d", watch.max, r.cfg.Capacity)
-	}
-}
-
-// lead does one round of a leader's work and returns how many runs have not ended.
-func lead(r *rig, names []string) (open int) {
-	var present string
-	if s := r.session(); s != nil && !s.isClosed() {
-		present = s.id
-	}
-	busy := 0
-	for _, name := range names {
-		run := r.store.get(name)
-		if run.State.Terminal() {
-			continue
-		}
-		open++
-		switch {
-		case run.State == job.Pending && present != "" && !run.Due.After(time.Now().Add(2*time.Second)) && busy < r.cfg.Capacity:
-			r.store.give(r.cfg.Name, present, name)
-			busy++
-		case run.State == job.Pending:
-		case run.Session == present:
-			busy++
-		case run.State == job.Armed:
-			r.store.change(name, "", func(run job.Run) (job.Run, error) { return run.Recall("worker lost") })
-		default:
-			spec := r.store.jobs[run.Job].Spec
-			r.store.change(name, "", func(run job.Run) (job.Run, error) {
-				o, retry := policy.DecideRetry(policy.EndedAttempt{
-					Spec: spec, Run: &run, Now: time.Now(), GivenUp: true,
-					Outcome: job.Outcome{State: job.Lost, At: time.Now().UTC(), Reason: "worker lost"},
-				})
-				next, err := run.Finish(o)
-				if retry != nil {
-					next, err = run.Requeue(o, retry.Due, retry.Reason)
-				}
-				return next.GiveUp(), err
-			})
-		}
-	}
-	return open
-}
-
-// overlapWatch is an executor that detects overlapping and repeated attempts.
-type overlapWatch struct {
-	t *testing.T
-
-	mu        sync.Mutex
-	executing map[string]bool
-	tokens    map[int64]bool
-	last      map[string]int64 // token by run
-	max       int
-}
-
-func (o *overlapWatch) execute(ctx context.Context, req executor.Request) job.Outcome {
-	name, token := req.Run.Name(), req.Run.Token
-	o.mu.Lock()
-	if o.executing[name] {
-		o.t.Errorf("two attempts of %s execute at a time", name)
-	}
-	if o.tokens[token] {
-		o.t.Errorf("token %d is executed twice", token)
-	}
-	if token <= o.last[name] {
-		o.t.Errorf("run %s: token %d after %d", name, token, o.last[name])
-	}
-	o.executing[name], o.tokens[token], o.last[name] = true, true, token
-	o.max = max(o.max, len(o.executing))
-	o.mu.Unlock()
-	defer func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		delete(o.executing, name)
-	}()
-	if token%5 == 0 {
-		return failing(ctx, req)
-	}
-	return lasting(time.Duration(token%40)*time.Second)(ctx, req)
 }

@@ -71,6 +71,7 @@ func failing(context.Context, executor.Request) job.Outcome {
 type rig struct {
 	t        *testing.T
 	store    *fakeStore
+	through  Store // the worker's way to the store; nil: it calls the store itself
 	sessions *fakeSessions
 	exec     *fakeExecutor
 	cfg      Config
@@ -103,7 +104,11 @@ func (r *rig) start() {
 	if r.log == nil {
 		r.log = hclog.New(&hclog.LoggerOptions{Output: testOutput{r.t}, Level: hclog.Debug})
 	}
-	r.w = New(r.cfg, r.store, r.sessions, r.exec, journal, r.log)
+	var store Store = r.store
+	if r.through != nil {
+		store = r.through
+	}
+	r.w = New(r.cfg, store, r.sessions, r.exec, journal, r.log)
 	w, done := r.w, make(chan error, 1)
 	r.stop, r.done = stop, done
 	go func() { done <- w.Run(ctx) }()
