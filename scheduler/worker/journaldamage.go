@@ -77,8 +77,8 @@ func readAll(tx *bolt.Tx) error {
 	})
 }
 
-// checkFree returns ErrDamaged if the list of free pages names a page that does not exist, or names one twice. bbolt would find that at
-// the next change only. A list that lacks pages is harmless.
+// checkFree returns ErrDamaged if the list of free pages names a page that does not exist, or names one twice. bbolt would find
+// that at the next change only. A list that lacks pages is harmless.
 func checkFree(tx *bolt.Tx) error {
 	free := 0
 	for id := range int(tx.Size()) / tx.DB().Info().PageSize {

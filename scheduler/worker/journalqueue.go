@@ -97,8 +97,8 @@ func (j *Journal) leave(e *journalEntry) {
 	e.mixed = e.needed > 0
 }
 
-// separate moves r, which may stay for long, out of an entry with removed outcomes. These would be sent again at each start, when the
-// store may have forgotten that it took them. If the disk fails, r stays where it is.
+// separate moves r, which may stay for long, out of an entry with removed outcomes. These would be sent again at each start,
+// when the store may have forgotten that it took them. If the disk fails, r stays where it is.
 func (j *Journal) separate(r *report) {
 	old := r.entry
 	j.mu.Lock()
