@@ -119,7 +119,8 @@ func (w *Worker) drain(recalled func() <-chan struct{}) {
 	}
 	deadline := w.now().Add(settleTimeout)
 	wait(always, recalled(), deadline.Sub(w.now()))
-	wait(always, w.executing.empty(), executor.HurryGrace) // an attempt whose claim was answered after stopAll ends without a start
+	// An attempt whose claim was answered after stopAll ends without a start.
+	wait(always, w.executing.empty(), min(executor.HurryGrace, deadline.Sub(w.now())))
 	if !wait(always, w.unsent.empty(), deadline.Sub(w.now())) {
 		w.log.Warn("outcomes could not be delivered before stopping", "unsent", w.unsent.count())
 	}
