@@ -62,3 +62,21 @@ func TestTheLogReportsAnUndeliveredOutcome(t *testing.T) {
 		})
 	}
 }
+
+// TestTheLogAccusesNoAttemptThatWasNotClaimed stops a worker while the store answers no claim.
+func TestTheLogAccusesNoAttemptThatWasNotClaimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lasting(time.Second))
+		var logged strings.Builder // read after the worker has ended
+		r.log = logTo(func(line string) { logged.WriteString(line) })
+		r.store.define("once", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce})
+		r.start()
+		r.store.set(func() { r.store.fault = only("write", refused) })
+		r.give(r.store.pending("once", "a", time.Now()))
+		after(time.Second)
+		r.finish()
+		if got := logged.String(); strings.Contains(got, "ignore being stopped") {
+			t.Errorf("the log is\n%s\nwant nothing about attempts that ignore being stopped", got)
+		}
+	})
+}

@@ -114,7 +114,12 @@ func (w *Worker) drain(recalled func() <-chan struct{}) {
 	if !wait(always, w.executing.empty(), w.cfg.ShutdownGrace) {
 		limit := w.stopAll()
 		if !wait(always, w.executing.empty(), limit) {
-			w.log.Error("attempts ignore being stopped", "executing", w.executing.count())
+			w.mu.Lock()
+			left := len(w.attempts) // without the runs whose claims the store has not answered
+			w.mu.Unlock()
+			if left > 0 {
+				w.log.Error("attempts ignore being stopped", "executing", left)
+			}
 		}
 	}
 	deadline := w.now().Add(settleTimeout)
