@@ -176,7 +176,7 @@ func TestABackSessionEndsAClaimWhoseAnswerIsLate(t *testing.T) {
 }
 
 // TestARepeatedAttemptWaitsForTheOneBefore lets a leader give an attempt up and repeat it at the same session, before the worker has
-// noticed the first. That ignores its end for a moment.
+// noticed the first. The given-up attempt ignores its end for a moment.
 func TestARepeatedAttemptWaitsForTheOneBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(ctx context.Context, req executor.Request) job.Outcome {
