@@ -16,7 +16,8 @@ type event struct {
 	line      int // where it begins
 	uid       string
 	start     time.Time
-	length    int // days
+	zone      string // of a start with a time of day; empty: UTC, or none
+	length    int    // days
 	rules     []*rrule.ROption
 	more      []time.Time        // RDATE
 	without   map[time.Time]bool // EXDATE
@@ -46,6 +47,7 @@ func readEvent(c *ical.ComponentBase, line int) (event, error) {
 	if e.start, err = e.date("DTSTART", text(ical.ComponentPropertyDtStart)); err != nil {
 		return e, err
 	}
+	e.zone = zoneOf(c.GetProperty(ical.ComponentPropertyDtStart))
 	end, duration := text(ical.ComponentPropertyDtEnd), text(ical.ComponentPropertyDuration)
 	if err := e.readLength(end, duration, text(ical.ComponentPropertyDtStart)); err != nil {
 		return e, err
@@ -157,8 +159,22 @@ func (e *event) readLength(end, duration, start string) error {
 	return nil
 }
 
+// zoneOf returns the TZID of a date with a time of day; "" if it has none.
+func zoneOf(p *ical.IANAProperty) string {
+	for name, values := range p.ICalParameters {
+		if strings.EqualFold(name, "TZID") && len(values) == 1 && strings.Contains(p.Value, "T") {
+			return values[0]
+		}
+	}
+	return ""
+}
+
+// untilUTC matches the end of a rule in UTC. RFC 5545 demands it if the start has a zone.
+var untilUTC = regexp.MustCompile(`UNTIL=\d{8}T\d{6}Z`)
+
 // readRule reads a recurrence rule.
 func (e *event) readRule(text string) error {
+	text = strings.ToUpper(text) // the case of names does not count
 	o, err := rrule.StrToROption(text)
 	const hint = "see RFC 5545, section 3.3.10"
 	switch {
@@ -170,6 +186,15 @@ func (e *event) readRule(text string) error {
 		return e.wrong("begin it later", "recurs since %d; the earliest year is %d", e.start.Year(), firstYear)
 	case strings.Contains(text, "DTSTART"):
 		return e.wrong(hint, "has an RRULE with DTSTART")
+	}
+	if e.zone != "" && untilUTC.MatchString(text) {
+		zone, err := time.LoadLocation(e.zone)
+		if err != nil || zone == time.Local {
+			return e.wrong("write UNTIL as a date, such as UNTIL=20261225",
+				"has an RRULE that ends at a time in UTC, and its zone %.40q is unknown", e.zone)
+		}
+		_, offset := o.Until.In(zone).Zone()
+		o.Until = o.Until.Add(time.Duration(offset) * time.Second)
 	}
 	if o.Until.IsZero() || !o.Until.Before(Horizon) {
 		o.Until = Horizon.AddDate(0, 0, -1)

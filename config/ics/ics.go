@@ -103,10 +103,11 @@ func check(text []byte) error {
 		return &Error{line(at), "is not UTF-8 text", "export it again from the program that made it"}
 	}
 	trimmed := bytes.TrimSpace(text)
-	if !bytes.HasPrefix(trimmed, []byte("BEGIN:VCALENDAR")) {
+	const first, last = "BEGIN:VCALENDAR", "END:VCALENDAR"
+	if n := min(len(first), len(trimmed)); !strings.EqualFold(string(trimmed[:n]), first) {
 		return &Error{1, "does not begin with BEGIN:VCALENDAR", "name an iCalendar file, not a page that asks for a login"}
 	}
-	if !bytes.HasSuffix(trimmed, []byte("END:VCALENDAR")) {
+	if n := len(trimmed) - len(last); n < 0 || !strings.EqualFold(string(trimmed[n:]), last) {
 		return &Error{line(len(trimmed)), "does not end with END:VCALENDAR", "the file is cut off: download it again"}
 	}
 	return nil
@@ -152,6 +153,9 @@ func (b *book) add(e event) error {
 		}
 		for n := range e.length {
 			b.days[start.AddDate(0, 0, n)] = true
+		}
+		if start.AddDate(0, 0, e.length-1).Year() > 9999 {
+			return e.wrong("end it earlier", "has days after the year 9999")
 		}
 		if len(b.days) > MaxDays {
 			return &Error{e.line, fmt.Sprintf("is the event with which the file has more than %d days up to %d", MaxDays, Horizon.Year()-1),

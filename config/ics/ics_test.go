@@ -37,6 +37,9 @@ func TestDays(t *testing.T) {
 		"more dates":                              {[]string{"DTSTART;VALUE=DATE:20261225\nRDATE;VALUE=DATE:20270101,20270102"}, "2026-12-25 2027-01-01 2027-01-02"},
 		"a cancelled event has no days":           {[]string{"DTSTART;VALUE=DATE:20261225", "DTSTART;VALUE=DATE:20261226\nSTATUS:CANCELLED"}, "2026-12-25"},
 		"a folded line":                           {[]string{"DTSTART;VALUE=DA\n TE:20261225\nSUMMARY:long\n er"}, "2026-12-25"},
+		"the end of a rule, east of UTC":          {[]string{"DTSTART;TZID=Europe/Berlin:20261225T000000\nDURATION:P1D\nRRULE:FREQ=DAILY;UNTIL=20261226T230000Z"}, "2026-12-25 2026-12-26 2026-12-27"},
+		"the end of a rule, west of UTC":          {[]string{"DTSTART;tzid=America/New_York:20261225T000000\nDURATION:P1D\nRRULE:FREQ=DAILY;UNTIL=20261227T045959Z"}, "2026-12-25 2026-12-26"},
+		"a rule in small letters":                 {[]string{"DTSTART;VALUE=DATE:20261225\nRRULE:freq=weekly;count=2;byday=fr"}, "2026-12-25 2027-01-01"},
 		"the last day of each month, by position": {[]string{"DTSTART;VALUE=DATE:20260131\nRRULE:FREQ=MONTHLY;BYMONTHDAY=-1;COUNT=3"}, "2026-01-31 2026-02-28 2026-03-31"},
 	} {
 		t.Run(claim, func(t *testing.T) {
@@ -71,8 +74,8 @@ func TestNamesInSmallLetters(t *testing.T) {
 			"Exdate;VALUE=DATE:20270102\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 		"a rule": "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20270101\nrrule:FREQ=DAILY;COUNT=3\n" +
 			"EXDATE;VALUE=DATE:20270102\nEND:VEVENT\nEND:VCALENDAR\n",
-		"an event": "BEGIN:VCALENDAR\r\nbegin:vevent\r\nDTSTART;VALUE=DATE:20270101\r\nend:vevent\r\n" +
-			"BEGIN:VEVENT \r\nDTSTART;VALUE=DATE:20270103\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		"an event": "begin:vcalendar\r\nbegin:vevent\r\nDTSTART;VALUE=DATE:20270101\r\nend:vevent\r\n" +
+			"BEGIN:VEVENT \r\nDTSTART;VALUE=DATE:20270103\r\nEND:VEVENT\r\nEnd:Vcalendar\r\n",
 	} {
 		if got, err := ics.Days([]byte(text)); err != nil || strings.Join(got, " ") != "2027-01-01 2027-01-03" {
 			t.Errorf("%s: got %v, %v", claim, got, err)
@@ -104,6 +107,9 @@ func TestMistakesHaveAPlaceAndAHint(t *testing.T) {
 		"more than 200 recurring events":                         file(slices.Repeat([]string{"DTSTART;VALUE=DATE:20261225\nRRULE:FREQ=YEARLY"}, 201)...),
 		"the event that begins here recurs since 1601":           file("DTSTART;VALUE=DATE:16010101\nRRULE:FREQ=YEARLY"),
 		"has a time of day (EXDATE 20271225T120000); a calendar": file("DTSTART;VALUE=DATE:20261225\nEXDATE:20271225T120000"),
+		"its zone \"Tidal\" is unknown":                          file("DTSTART;TZID=Tidal:20261225T000000\nDURATION:P1D\nRRULE:FREQ=DAILY;UNTIL=20261226T230000Z"),
+		"its zone \"Local\" is unknown":                          file("DTSTART;TZID=Local:20261225T000000\nDURATION:P1D\nRRULE:FREQ=DAILY;UNTIL=20261226T230000Z"),
+		"has days after the year 9999":                           file("DTSTART;VALUE=DATE:99991231\nDURATION:P2D"),
 		"RECURRENCE-ID with RANGE":                               file("DTSTART;VALUE=DATE:20261225\nRECURRENCE-ID;VALUE=DATE;RANGE=THISANDFUTURE:20261225"),
 	} {
 		_, err := ics.Days(text)
