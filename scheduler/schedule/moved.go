@@ -61,7 +61,7 @@ func (s *Schedule) target(source int64) (day int64, found bool) {
 }
 
 // movedTo returns the first slot in (after, limit] that moves from day source to day target.
-func (s *Schedule) movedTo(target, source, after, limit int64) (best int64, found bool) {
+func (s *Schedule) movedTo(target, source, after, limit int64) (int64, bool) {
 	from, fromEven := s.midnight(source)
 	to, toEven := s.midnight(target)
 	if fromEven && toEven {
@@ -70,16 +70,82 @@ func (s *Schedule) movedTo(target, source, after, limit int64) (best int64, foun
 		slot := base + shift
 		return slot, ok && slot >= s.first && slot <= s.last
 	}
-	for base, w := range s.wallsOn(source) {
-		w.wall += (target - source) * secondsPerDay
-		for _, at := range s.showings(w) {
-			slot := at*1000 + base - floorDiv(base, 1000)*1000
-			if slot > after && slot <= limit && slot >= s.first && slot <= s.last && s.open(s.dateAt(slot)) {
-				best, found, limit = slot, true, slot-1
+	shifts := s.shifts(source, target)
+	after, limit = max(after, s.first-1), min(limit, s.last)
+	for {
+		slot, found := int64(0), false
+		for _, shift := range shifts {
+			if base, ok := s.nextOn(source, after-shift, limit-shift); ok && (!found || base+shift < slot) {
+				slot, found = base+shift, true
+			}
+		}
+		if !found || s.receives(slot, source, target, shifts) {
+			return slot, found
+		}
+		after = slot
+	}
+}
+
+// shifts returns by how many milliseconds a slot may be later after its move from day source to day target. There is one value for
+// each pair of offsets that the zone has near these days.
+func (s *Schedule) shifts(source, target int64) (list []int64) {
+	for _, from := range s.offsets(source) {
+		for _, to := range s.offsets(target) {
+			if shift := 1000 * ((target-source)*secondsPerDay + from - to); !slices.Contains(list, shift) {
+				list = append(list, shift)
 			}
 		}
 	}
-	return best, found
+	return list
+}
+
+// offsets returns the offsets that the zone has on a day or near it.
+func (s *Schedule) offsets(day int64) (list []int64) {
+	for at := day*secondsPerDay - 2*reach; at < (day+1)*secondsPerDay+2*reach; {
+		sp := bounds(s.zone, at)
+		if !slices.Contains(list, sp.offset) {
+			list = append(list, sp.offset)
+		}
+		at = sp.end
+	}
+	return list
+}
+
+// receives reports whether a slot moves from day source to the given millisecond of day target.
+func (s *Schedule) receives(slot, source, target int64, shifts []int64) bool {
+	if !s.open(s.dateAt(slot)) {
+		return false
+	}
+	for _, shift := range shifts {
+		base := slot - shift
+		if _, ok := s.nextOn(source, base-1, base); !ok {
+			continue
+		}
+		for _, w := range s.wallTimes(base, source) {
+			w.wall += (target - source) * secondsPerDay
+			if slices.Contains(s.showings(w), floorDiv(slot, 1000)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// nextOn returns the first slot of the rules after the given millisecond that is on day source, if it is at most limit.
+func (s *Schedule) nextOn(source, after, limit int64) (int64, bool) {
+	after = max(after, s.first-1, (source*secondsPerDay-reach)*1000)
+	limit = min(limit, s.last, ((source+1)*secondsPerDay+reach)*1000)
+	for {
+		base, ok := s.nextOfAny(after, limit)
+		if !ok {
+			return 0, false
+		}
+		day, end := s.dayAt(base)
+		if day == source {
+			return base, true
+		}
+		after = end - 1
+	}
 }
 
 // wallTime is the time of day of a slot before it moves, in seconds, and how it reacts to clock changes.
@@ -89,25 +155,12 @@ type wallTime struct {
 	fold Fold
 }
 
-// wallsOn yields the slots of a day before they move, each with its wall times.
-func (s *Schedule) wallsOn(source int64) iter.Seq2[int64, wallTime] {
-	return func(yield func(int64, wallTime) bool) {
-		for pos := max(s.first-1, (source*secondsPerDay-reach)*1000); ; {
-			base, ok := s.nextOfAny(pos, s.last)
-			if !ok {
-				return
-			}
-			day, end := s.dayAt(base)
-			switch {
-			case day > source:
-				return
-			case day < source:
-				pos = end - 1
-				continue
-			}
-			pos = base
+// wallsOn yields the wall times of a day's slots before they move.
+func (s *Schedule) wallsOn(source int64) iter.Seq[wallTime] {
+	return func(yield func(wallTime) bool) {
+		for base, ok := s.nextOn(source, s.first-1, s.last); ok; base, ok = s.nextOn(source, base, s.last) {
 			for _, w := range s.wallTimes(base, source) {
-				if !yield(base, w) {
+				if !yield(w) {
 					return
 				}
 			}

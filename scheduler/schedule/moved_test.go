@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -70,5 +71,22 @@ func TestSlotsMoveAtClockChanges(t *testing.T) {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSlotsMoveFastAtClockChanges counts the slots of a day to which those of a month move, one each second, near a clock change.
+// The work for a slot must not grow with the number of slots of these days.
+func TestSlotsMoveFastAtClockChanges(t *testing.T) {
+	for _, move := range schedule.Elses()[1:] {
+		s := parse(t, schedule.Spec{Cron: []string{"* * * * * *"}, Timezone: "Europe/Berlin", Calendar: &schedule.Calendar{
+			Name: "c", Dates: []string{"2026-02-26", "2026-03-30", "2026-05-01"}, Else: move,
+		}})
+		from, began := instant(t, "2026-03-30T12:00:00Z"), time.Now()
+		if n := len(slotsIn(s, from, from.Add(1000*time.Second))); n != 1000 {
+			t.Errorf("%s: %d slots in 1000 seconds", move, n)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%s: 1000 slots took %v", move, took)
+		}
 	}
 }

@@ -165,7 +165,7 @@ func (s *Schedule) jumpNote(source, target int64) (note string) {
 		return ""
 	}
 	walls := map[string][]int64{}
-	for _, w := range s.wallsOn(source) {
+	for w := range s.wallsOn(source) {
 		w.wall += (target - source) * secondsPerDay
 		effect, at := "is skipped", s.showings(w)
 		if len(at) > 0 {
