@@ -75,6 +75,9 @@ func (st *stage) play(script string, watch ...func(*stage, job.Decision)) string
 	st.t.Helper()
 	st.store.onCommit = func(d job.Decision) {
 		st.showEvent(d)
+		if r := d.Run; r != nil && r.Rev == 0 && r.State != job.Armed && r.Copies == nil && !r.Armed.IsZero() {
+			st.t.Errorf("run %s is new and %s, but its record says that it was armed at %v", r.Name(), r.State, r.Armed)
+		}
 		for _, w := range watch {
 			w(st, d)
 		}

@@ -33,3 +33,25 @@ func TestOnlyARunThatIsTooLargeIsCanceled(t *testing.T) {
 		}
 	}
 }
+
+// TestALateSlotIsReportedOnce answers the decision about a late slot. The planner does not decide it again, because the event is in
+// the store now, or was there before.
+func TestALateSlotIsReportedOnce(t *testing.T) {
+	for _, err := range []error{nil, job.ErrConflict} {
+		r := newRig(t)
+		r.define("j", job.Spec{Every: job.Duration(time.Hour), FinishBy: "10m"})
+		r.worker("w", 1)
+		r.lead()
+		r.now = r.now.Add(time.Hour)
+		d := r.plan()
+		r.Resolve(d, r.commit(d), r.now)
+		r.claim(d.Run.Name(), 0)
+		r.feed()
+		r.now = r.now.Add(11 * time.Minute)
+		if d = r.plan(); d.Event == nil || d.Event.Kind != job.EventLate {
+			t.Fatalf("got %+v, want that the slot is late", d)
+		}
+		r.Resolve(d, job.Applied{Rev: r.store.rev, Err: err}, r.now)
+		r.expectNone()
+	}
+}

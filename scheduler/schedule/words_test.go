@@ -13,6 +13,8 @@ func TestWords(t *testing.T) {
 		{"* * * * *", "every minute"},
 		{"5 * * * *", "every hour, at minute 5"},
 		{"H * * * *", "every hour, at a minute that the job's name decides"},
+		{"H 3 * * *", "every day at 03:00 or up to 59 minutes later, as the job's name decides"},
+		{"H 1-5 * * *", "cron H 1-5 * * *"},
 		{"0 9-17 * * MON-FRI", "Monday to Friday, every hour from 09:00 to 17:00"},
 		{"0 12 * * sat", "every Saturday at 12:00"},
 		{"0 6 * * 1,4", "every Monday and Thursday at 06:00"},
