@@ -55,3 +55,31 @@ func TestALateSlotIsReportedOnce(t *testing.T) {
 		r.expectNone()
 	}
 }
+
+// TestALateRefusalBringsNoRunBack removes a run while the leader decides to skip the slot behind it. The store's answer has the
+// record that the run had before. The slot runs.
+func TestALateRefusalBringsNoRunBack(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapSkip})
+	r.worker("w", 10)
+	r.lead()
+	r.now = r.now.Add(time.Minute)
+	d := r.plan()
+	r.Resolve(d, r.commit(d), r.now)
+	first := r.claim(d.Run.Name(), 0)
+	r.feed()
+	r.now = r.now.Add(70 * time.Second)
+	if d = r.plan(); d.Run == nil || d.Run.State != job.Skipped {
+		t.Fatalf("got %+v, want the slot skipped", d)
+	}
+	refusal := job.Applied{Err: job.ErrConflict, Guarded: []job.Change{
+		{Kind: job.RecordRun, Name: first.Name(), Rev: first.Rev, Value: &first},
+	}}
+	r.store.put(job.Change{Kind: job.RecordRun, Name: first.Name()})
+	r.feed()
+	r.Resolve(d, refusal, r.now)
+	r.now = r.now.Add(time.Second)
+	if again := r.plan(); again.Run == nil || again.Run.ID != d.Run.ID || again.Run.State != job.Armed {
+		t.Errorf("got %+v, want the slot armed", again.Run)
+	}
+}
