@@ -57,6 +57,9 @@ func TestObservationAfterAnother(t *testing.T) {
 			t.Errorf("the data of the same cluster after %+v: %v", known, err)
 		}
 	}
+	if err := (Observation{Cluster: "b", Revision: 500, Origin: "a"}).After(Observation{}); err == nil {
+		t.Error("a process without memory uses the data of another cluster that nobody ever accepted")
+	}
 	if err := (Observation{Cluster: "a", Era: -1, Revision: 2}).After(Observation{Cluster: "a", Era: 0, Revision: 1}); err != nil {
 		t.Errorf("garbage where nothing was ever accepted: %v", err)
 	}
