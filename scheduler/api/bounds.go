@@ -21,10 +21,19 @@ const (
 	// clientStreams and clientPages are how many of these one client may have, so that others find a place.
 	clientStreams = maxStreams / 4
 	clientPages   = maxPages / 2
-	// maxBodies is how many large bodies one process takes at the same time from callers that prove no identity, and clientBodies is
-	// how many of these come from one address. Each stays in memory, for RequestTimeout if its client is slow.
+	// maxBodies is how many large bodies one process takes at the same time, and clientBodies is how many of these come from one
+	// client. Each stays in memory, for RequestTimeout if its client is slow. Callers that prove no identity have places of their own.
 	maxBodies    = 256
 	clientBodies = maxBodies / 4
+	// maxViews is how many pages for people one process makes at the same time. Each stays in memory until the client has read it.
+	maxViews    = 128
+	clientViews = maxViews / 4
+	// maxRequests is how many other requests one process answers at the same time. One connection of HTTP/2 can send a hundred of
+	// them. Callers that prove no identity have places of their own.
+	maxRequests    = 2048
+	clientRequests = maxRequests / 8
+	// maxScrapes is how many answers with all metrics one process makes at the same time. Each has several rows for each job.
+	maxScrapes = 2
 )
 
 // places limits the answers of one kind that are sent at the same time.
@@ -42,28 +51,64 @@ func newPlaces(what string, all, client int, patience time.Duration) *places {
 	return &places{what: what, free: make(chan struct{}, all), client: client, patience: patience, of: map[string]int{}}
 }
 
-// bounded limits the lists and streams that are served at the same time, because they take much memory. Beyond the limits, it
-// answers with Retry-After: 429 if the client has too many itself, and 503 if all clients together have. All other requests pass.
+// bounds has the places of all kinds of answers.
+type bounds struct {
+	lists, streams, pages, views, scrapes, probes *places
+
+	// Those of callers that prove no identity, and of all others.
+	bodies, requests [2]*places
+}
+
+func newBounds() *bounds {
+	b := &bounds{
+		lists:   newPlaces("lists", maxLists, 0, listPatience),
+		streams: newPlaces("streams", maxStreams, clientStreams, 0),
+		pages:   newPlaces("open pages", maxPages, clientPages, 0),
+		views:   newPlaces("pages that are made", maxViews, clientViews, listPatience),
+		scrapes: newPlaces("scrapes of metrics", maxScrapes, 0, listPatience),
+		probes:  newPlaces("probes", 1<<20, clientRequests, 0), // others never use them up: an unanswered probe restarts a process
+	}
+	for i := range b.bodies {
+		b.bodies[i] = newPlaces("large bodies", maxBodies, clientBodies, listPatience)
+		b.requests[i] = newPlaces("requests", maxRequests, clientRequests, listPatience)
+	}
+	return b
+}
+
+// of returns the places of a request.
+func (b *bounds) of(r *http.Request) *places {
+	path := r.URL.Path
+	switch api := strings.HasPrefix(path, "/v1/"); {
+	case !reads(r): // the operations of GET also answer HEAD
+	case api && isList(path):
+		return b.lists
+	case path == "/v1/live":
+		return b.pages
+	case api && isStream(path):
+		return b.streams
+	case path == metricsPath:
+		return b.scrapes
+	case isProbe(path):
+		return b.probes
+	case !api && !strings.HasPrefix(path, loginPath):
+		return b.views
+	}
+	return b.requests[known(r)]
+}
+
+// known returns 1 for a caller that has proven its identity, and 0 for a stranger.
+func known(r *http.Request) int {
+	if proven(r.Context()).Anonymous() {
+		return 0
+	}
+	return 1
+}
+
+// bounded limits the requests that are served at the same time, because their answers and bodies take memory. Beyond the limits,
+// it answers with Retry-After: 429 if the client has too many itself, and 503 if all clients together have.
 func (s *Server) bounded(next http.Handler) http.Handler {
-	lists := newPlaces("lists", maxLists, 0, listPatience)
-	streams := newPlaces("streams", maxStreams, clientStreams, 0)
-	pages := newPlaces("open pages", maxPages, clientPages, 0)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var p *places
-		switch {
-		case r.Method != http.MethodGet && r.Method != http.MethodHead: // the operations of GET also answer HEAD
-		case isList(r.URL.Path):
-			p = lists
-		case r.URL.Path == "/v1/live":
-			p = pages
-		case isStream(r.URL.Path):
-			p = streams
-		}
-		if p == nil {
-			next.ServeHTTP(w, r)
-			return
-		}
-		if leave, ok := s.occupy(w, r, p); ok {
+		if leave, ok := s.occupy(w, r, s.bounds.of(r)); ok {
 			defer leave()
 			next.ServeHTTP(w, r)
 		}

@@ -118,15 +118,21 @@ func (s *Server) leaveBody(w http.ResponseWriter, r *http.Request) {
 }
 
 // takeBody reads the body of a request before the handler runs. It limits the size and the time of the read, and the
-// number of large bodies of strangers. Then it removes the read deadline, because the deadline would cancel a slow handler.
+// number of large bodies. Then it removes the read deadline, because the deadline would cancel a slow handler.
 func (s *Server) takeBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if proven(r.Context()).Anonymous() && (r.ContentLength < 0 || r.ContentLength > smallBody) {
-			leave, ok := s.occupy(w, r, s.bodies)
+		tooLarge := fmt.Sprintf("the body has more than %d bytes", MaxBody)
+		if r.ContentLength > MaxBody {
+			s.leaveBody(w, r)
+			writeProblem(w, http.StatusRequestEntityTooLarge, tooLarge)
+			return
+		}
+		if r.ContentLength < 0 || r.ContentLength > smallBody {
+			leave, ok := s.occupy(w, r, s.bounds.bodies[known(r)])
 			if !ok {
 				return
 			}
@@ -143,7 +149,7 @@ func (s *Server) takeBody(next http.Handler) http.Handler {
 			r.Body = readBody{bytes.NewReader(b), b}
 			next.ServeHTTP(w, r)
 		case errors.As(err, &large):
-			writeProblem(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", large.Limit))
+			writeProblem(w, http.StatusRequestEntityTooLarge, tooLarge)
 		case errors.As(err, &timeout) && timeout.Timeout():
 			writeProblem(w, http.StatusRequestTimeout, "the body did not arrive in time")
 		default:

@@ -38,6 +38,15 @@ func (s *Server) registerHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /leader", s.leader)
 }
 
+// isProbe reports whether a path is one that other programs ask all the time, and whose answer is short.
+func isProbe(path string) bool {
+	switch path {
+	case "/livez", "/readyz", "/healthz", "/health/liveness", "/health/readiness", "/leader", "/version", "/clock":
+		return true
+	}
+	return false
+}
+
 // readiness returns the checks of readiness. The first one fails while the process drains.
 func (s *Server) readiness() []Check {
 	draining := Check{Name: "serving", Probe: func(context.Context) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -68,8 +69,9 @@ func TestStreamsAreLimitedByClient(t *testing.T) {
 	open.Wait()
 }
 
-// Anybody can send a body to a hook or to the form of a sign-in. Strangers must not fill the memory with bodies that never end.
-func TestLargeBodiesOfStrangersAreLimited(t *testing.T) {
+// Anybody can send a body to a hook or to the form of a sign-in, and each caller can send one to an operation that it may not
+// perform. Nobody must fill the memory with bodies that never end.
+func TestLargeBodiesAreLimited(t *testing.T) {
 	s := New(DefaultConfig(), Backend{}, hclog.NewNullLogger())
 	began, end := make(chan struct{}), make(chan struct{})
 	handler := s.takeBody(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -93,16 +95,18 @@ func TestLargeBodiesOfStrangersAreLimited(t *testing.T) {
 		<-began
 		return w
 	}
-	nobody, known := auth.Caller{}, auth.Caller{Identity: auth.Identity{Principal: "alice", Method: auth.ByToken}}
-	for range clientBodies {
-		ask("10.0.0.1", nobody, smallBody+1, true)
+	nobody, alice, bob := auth.Caller{}, byToken("alice"), byToken("bob")
+	for _, c := range []auth.Caller{nobody, alice} {
+		for range clientBodies {
+			ask("10.0.0.1", c, smallBody+1, true)
+		}
+		w := ask("10.0.0.1", c, smallBody+1, false)
+		if h := w.Header(); w.Code != http.StatusTooManyRequests || h.Get("Retry-After") == "" || h.Get("Connection") != "close" {
+			t.Errorf("one large body more of %s: got %d, %v, want 429 with Retry-After, and the end of the connection", c, w.Code, w.Header())
+		}
+		ask("10.0.0.1", c, smallBody, true)
 	}
-	w := ask("10.0.0.1", nobody, smallBody+1, false)
-	if h := w.Header(); w.Code != http.StatusTooManyRequests || h.Get("Retry-After") == "" || h.Get("Connection") != "close" {
-		t.Errorf("one large body more: got %d, %v, want 429 with Retry-After, and the end of the connection", w.Code, w.Header())
-	}
-	ask("10.0.0.1", nobody, smallBody, true)
-	ask("10.0.0.1", known, smallBody+1, true)
+	ask("10.0.0.1", bob, smallBody+1, true)
 	ask("10.0.0.2", nobody, smallBody+1, true)
 	close(end)
 	open.Wait()
@@ -110,6 +114,64 @@ func TestLargeBodiesOfStrangersAreLimited(t *testing.T) {
 	ask("10.0.0.1", nobody, smallBody+1, true)
 	close(end)
 	open.Wait()
+}
+
+func byToken(principal string) auth.Caller {
+	return auth.Caller{Identity: auth.Identity{Principal: principal, Method: auth.ByToken}}
+}
+
+// Each request takes memory until its client has read the answer. With HTTP/2, a client needs few connections for many of them.
+func TestRequestsAreLimited(t *testing.T) {
+	nobody, alice := auth.Caller{}, byToken("alice")
+	for _, c := range []struct {
+		method, path string
+		caller       auth.Caller
+		places       int
+		status       int // of one more
+	}{
+		{"GET", "/v1/runs/a/1", alice, clientRequests, 429},
+		{"PUT", "/v1/jobs", alice, clientRequests, 429},
+		{"POST", "/v1/hooks/deployed", nobody, clientRequests, 429},
+		{"POST", "/login", nobody, clientRequests, 429},
+		{"GET", "/login", nobody, clientRequests, 429},
+		{"GET", "/jobs", alice, clientViews, 429},
+		{"HEAD", "/jobs", alice, clientViews, 429},
+		{"GET", "/livez", nobody, clientRequests, 429},
+		{"GET", "/metrics", alice, maxScrapes, 503},
+	} {
+		t.Run(c.method+c.path, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(DefaultConfig(), Backend{}, hclog.NewNullLogger())
+				end := make(chan struct{})
+				handler := s.bounded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end }))
+				ask := func(address string) *httptest.ResponseRecorder {
+					r := httptest.NewRequestWithContext(context.WithValue(t.Context(), provenKey{}, c.caller), c.method, c.path, nil)
+					r.RemoteAddr = address + ":1234"
+					w := httptest.NewRecorder()
+					handler.ServeHTTP(w, r)
+					return w
+				}
+				var open sync.WaitGroup
+				for range c.places {
+					open.Go(func() { ask("10.0.0.1") })
+				}
+				synctest.Wait()
+				if w := ask("10.0.0.1"); w.Code != c.status || w.Header().Get("Retry-After") == "" {
+					t.Errorf("one request more: got %d, %v, want %d with Retry-After", w.Code, w.Header(), c.status)
+				}
+				if c.caller = byToken("bob"); c.status == http.StatusTooManyRequests {
+					open.Go(func() {
+						if w := ask("10.0.0.2"); w.Code != http.StatusOK {
+							t.Errorf("a request of another client: got %d", w.Code)
+						}
+					})
+					synctest.Wait()
+				}
+				close(end)
+				open.Wait()
+			})
+		})
+	}
 }
 
 // Each operation of GET whose path names no record may have a long answer, so it has a bound. Those without one are named here.

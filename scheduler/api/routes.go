@@ -47,7 +47,7 @@ func (s *Server) routes() http.Handler {
 		root.HandleFunc("GET /clock", s.clock)
 	}
 	if s.back.Metrics != nil {
-		root.Handle("GET /metrics", s.metrics())
+		root.Handle("GET "+metricsPath, s.metrics())
 	}
 
 	if s.back.Replica != nil {
@@ -56,9 +56,9 @@ func (s *Server) routes() http.Handler {
 
 	handleV1 := showEmpty(s.knownPaths(v1))
 	interfaces := s.sameSite(s.limited(s.readsLimited(s.bounded(s.takeBody(s.singleFields(handleV1))))))
-	others := s.sameSite(s.limited(s.takeBody(s.knownPaths(root))))
+	others := s.sameSite(s.limited(s.bounded(s.takeBody(s.knownPaths(root)))))
 	if s.cfg.Page != nil && s.back.Replica != nil {
-		s.page = s.signedIn(s.cfg.Page(&operations{s, handleV1}))
+		s.page = s.signedIn(s.withTurns(s.cfg.Page(&operations{s, handleV1})))
 	}
 	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {
@@ -92,7 +92,8 @@ func (s *Server) knownPaths(mux *http.ServeMux) http.Handler {
 		case len(allowed) == 0 && s.handlesPage(r):
 			s.page.ServeHTTP(w, r)
 		case len(allowed) > 0:
-			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			allow := strings.Join(allowed, ", ")
+			w.Header().Set("Allow", strings.Replace(allow, http.MethodGet, "GET, HEAD", 1)) // the operations of GET also answer HEAD
 			writeProblem(w, http.StatusMethodNotAllowed,
 				fmt.Sprintf("%s is not possible here: use %s", r.Method, strings.Join(allowed, " or ")))
 		case s.back.Replica == nil:
@@ -103,6 +104,8 @@ func (s *Server) knownPaths(mux *http.ServeMux) http.Handler {
 		}
 	})
 }
+
+const metricsPath = "/metrics"
 
 // metrics serves the metrics only to callers that may see all jobs, because metrics contain names of jobs.
 func (s *Server) metrics() http.Handler {

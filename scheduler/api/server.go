@@ -37,7 +37,7 @@ type Server struct {
 	cluster  sharedCluster
 	refusals *refusals
 	pace     *pace
-	bodies   *places       // of callers that prove no identity
+	bounds   *bounds
 	walks    chan struct{} // holds a token for each walk over all jobs or runs
 	live     atomic.Int64  // open streams of pages
 
@@ -53,7 +53,7 @@ func New(cfg Config, back Backend, log hclog.Logger) *Server {
 	s.refusals = &refusals{now: s.now, clients: map[string]*refusedClient{}}
 	s.pace = newPace()
 	s.walks = newWalks()
-	s.bodies = newPlaces("large bodies", maxBodies, clientBodies, listPatience)
+	s.bounds = newBounds()
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	return s

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"runtime"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,4 +24,26 @@ func (s *Server) walk(ctx context.Context) (leave func(), err error) {
 		return nil, again(huma.Error503ServiceUnavailable(
 			fmt.Sprintf("this replica has no time for more lists: try again, or ask another replica (%v)", context.Cause(ctx))), retryAfter)
 	}
+}
+
+type turnKey struct{}
+
+// Turn waits until this process has time to make the page that ctx belongs to. The caller must call leave, before it sends the page.
+func Turn(ctx context.Context) (leave func(), err error) {
+	if walk, ok := ctx.Value(turnKey{}).(func(context.Context) (func(), error)); ok {
+		return walk(ctx)
+	}
+	return func() {}, nil
+}
+
+// withTurns lets pages take turns with walks, because making a page takes a processor for some milliseconds.
+func (s *Server) withTurns(page http.Handler) http.Handler {
+	walk := func(ctx context.Context) (func(), error) {
+		ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout/2) // afterwards the client has as long to read the page
+		defer cancel()
+		return s.walk(ctx)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), turnKey{}, walk)))
+	})
 }

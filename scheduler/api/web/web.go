@@ -2,6 +2,8 @@ package web
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -210,16 +212,29 @@ func (s *site) notFound(r *http.Request) (*page, error) {
 // write renders a page. It answers 304 to a client that has the same page already.
 func (s *site) write(w http.ResponseWriter, r *http.Request, p *page) {
 	s.complete(r, p)
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	text, err := s.render(r.Context(), p)
+	if err != nil {
+		h.Set("Retry-After", "2")
+		http.Error(w, "This replica has no time for more pages. Reload this page, or ask another replica.", http.StatusServiceUnavailable)
+		return
+	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(cmp.Or(p.Status, http.StatusOK))
+	_, _ = w.Write(text) // the client may be gone
+}
+
+// render makes the text of a page. It returns an error if this process has no time for it.
+func (s *site) render(ctx context.Context, p *page) ([]byte, error) {
+	leave, err := api.Turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	var b bytes.Buffer
 	if err := s.views[p.View].ExecuteTemplate(&b, "layout.html", p); err != nil {
 		panic(fmt.Errorf("render %s: %w", p.View, err))
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	if p.Status == 0 {
-		p.Status = http.StatusOK
-	}
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(showTurns(b.Bytes())) // the client may be gone
+	return showTurns(b.Bytes()), nil
 }
