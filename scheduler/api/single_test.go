@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"bufio"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -102,6 +104,38 @@ func TestADeepBodyIsRefused(t *testing.T) {
 }
 
 // The type of a body counts without regard to case and space, as RFC 9110 says.
+// The length of a body is known before its first byte. A client that waits for an answer before it sends a large body gets one.
+func TestALargeBodyIsRefusedAtOnce(t *testing.T) {
+	srv := serve(t, newFake().backend())
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "PUT /v1/jobs/new HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusRequestEntityTooLarge || !res.Close {
+		t.Errorf("got %s, close %t, want 413 and the end of the connection", res.Status, res.Close)
+	}
+}
+
+func TestAllowNamesAllMethods(t *testing.T) {
+	srv := serve(t, newFake().backend())
+	for path, want := range map[string]string{
+		"/v1/jobs/report": "GET, HEAD, PUT, DELETE", "/v1/jobs/report/pause": "POST", "/livez": "GET, HEAD",
+	} {
+		if a := ask(t, srv, "PATCH", path, ""); a.status != http.StatusMethodNotAllowed || a.header.Get("Allow") != want {
+			t.Errorf("%s: got %d and %q, want 405 and %q", path, a.status, a.header.Get("Allow"), want)
+		}
+	}
+}
+
 func TestTheTypeOfABodyHasAnyCase(t *testing.T) {
 	srv := serve(t, newFake().backend())
 	for _, kind := range []string{"APPLICATION/JSON", "application/json ; charset=utf-8", "Application/Json;Charset=UTF-8"} {

@@ -101,7 +101,7 @@ func prepareResumeWorkflow(s *site, r *http.Request, f *form) error {
 	}
 	f.Facts = []string{"This creates a new run of " + f.Job + ", under a new id. It starts now."}
 	if len(again) > 0 {
-		f.Facts = append(f.Facts, "These steps behind it run again, if their conditions are met: "+strings.Join(again, ", ")+".")
+		f.Facts = append(f.Facts, "At most these steps behind it run again, if their conditions are met: "+strings.Join(again, ", ")+".")
 	}
 	f.Facts = append(f.Facts, "Steps that succeeded, or whose repetition succeeded, do not run again. Their outputs are used.")
 	f.Fields = []field{keyField()}
