@@ -26,7 +26,7 @@ const (
 	maxBodies    = 256
 	clientBodies = maxBodies / 4
 	// maxViews is how many pages for people one process makes at the same time. Each stays in memory until the client has read it.
-	maxViews    = 128
+	maxViews    = 512
 	clientViews = maxViews / 4
 	// maxRequests is how many other requests one process answers at the same time. One connection of HTTP/2 can send a hundred of
 	// them. Callers that prove no identity have places of their own.

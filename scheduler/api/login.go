@@ -146,6 +146,17 @@ func (s *Server) loginByToken(w http.ResponseWriter, r *http.Request) {
 		s.refuseLogin(w, r, next, "This token is not valid.", err)
 		return
 	}
+	s.signIn(w, r, next, c)
+}
+
+// signIn begins a session of a caller, unless the caller begins too many.
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request, next string, c auth.Caller) {
+	if wait := s.signIns.wait(c.Principal); wait > 0 {
+		s.refused(RefusedRate)
+		w.Header().Set("Retry-After", seconds(wait))
+		s.showLogin(w, http.StatusTooManyRequests, loginView{Next: next, Problem: "You have signed in too often. Wait a moment."})
+		return
+	}
 	key, err := s.cfg.Sessions.SignIn(r.Context(), c)
 	s.begin(w, r, next, key, err)
 }

@@ -193,3 +193,24 @@ func TestLoginLeadsToPagesOfThisServerAlone(t *testing.T) {
 		t.Errorf("without authentication: got %d, %v, want the way to the page", res.StatusCode, res.Header)
 	}
 }
+
+// Each session is a record with a lease of its own. A reader must not fill the store with them.
+func TestSignInsAreLimited(t *testing.T) {
+	d := newDoorman()
+	token, other := d.give(t, auth.Viewer), d.give(t, auth.Operator)
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth, c.Sessions = d, d })
+	var res *http.Response
+	until(t, "a sign-in is refused", func() bool {
+		res = browse(t, "POST", srv.URL+"/login", url.Values{"token": {token}})
+		return res.StatusCode != http.StatusSeeOther || len(d.sessions) > 1000
+	})
+	if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" || len(res.Cookies()) != 0 {
+		t.Errorf("after %d sessions: got %d, %v, want 429 with Retry-After", len(d.sessions), res.StatusCode, res.Header)
+	}
+	if a := ask(t, srv, "POST", "/v1/login-codes", "", "Authorization", "Bearer "+token); a.status != http.StatusTooManyRequests {
+		t.Errorf("a code: got %d %s, want 429", a.status, a.text)
+	}
+	if res := browse(t, "POST", srv.URL+"/login", url.Values{"token": {other}}); res.StatusCode != http.StatusSeeOther {
+		t.Errorf("another principal: got %d", res.StatusCode)
+	}
+}

@@ -129,8 +129,7 @@ func (s *Server) endOpenID(w http.ResponseWriter, r *http.Request) {
 		s.showLogin(w, http.StatusForbidden, loginView{Next: next, Problem: problem})
 		return
 	}
-	key, err := s.cfg.Sessions.SignIn(r.Context(), c)
-	s.begin(w, r, next, key, err)
+	s.signIn(w, r, next, c)
 }
 
 // signInOf returns the sign-in with a state that a browser has begun; ok is false without a valid one.

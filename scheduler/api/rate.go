@@ -16,6 +16,10 @@ const (
 	// program. They are far below a rate that would fill the store within minutes.
 	changesPerSecond = 500
 	changesAtOnce    = 2000
+	// signInsPerSecond and signInsAtOnce limit the sessions, and the codes for sessions, of one principal. The store keeps each of
+	// them under a lease of its own, for half an hour without use.
+	signInsPerSecond = 1
+	signInsAtOnce    = 60
 	// readSeconds is for how many seconds a quiet client may save its reads, and then send them at once.
 	readSeconds = 4
 	// maxClients is how many clients the limiter remembers. If there are more, it forgets clients that have been quiet.
@@ -69,11 +73,14 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, l *limiter, what s
 	}
 	s.refused(RefusedRate)
 	s.slowDown(r)
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	w.Header().Set("Retry-After", seconds(wait))
 	s.leaveBody(w, r)
 	writeProblem(w, http.StatusTooManyRequests, fmt.Sprintf("this client asks for more than %d %s a second", l.perSecond, what))
 	return false
 }
+
+// seconds returns a value of Retry-After.
+func seconds(wait time.Duration) string { return strconv.Itoa(int(math.Ceil(wait.Seconds()))) }
 
 func clientOf(r *http.Request) string {
 	if c := proven(r.Context()); !c.Anonymous() {

@@ -38,6 +38,7 @@ type Server struct {
 	refusals *refusals
 	pace     *pace
 	bounds   *bounds
+	signIns  *limiter      // by principal
 	walks    chan struct{} // holds a token for each walk over all jobs or runs
 	live     atomic.Int64  // open streams of pages
 
@@ -53,7 +54,7 @@ func New(cfg Config, back Backend, log hclog.Logger) *Server {
 	s.refusals = &refusals{now: s.now, clients: map[string]*refusedClient{}}
 	s.pace = newPace()
 	s.walks = newWalks()
-	s.bounds = newBounds()
+	s.bounds, s.signIns = newBounds(), newLimiter(s.now, signInsPerSecond, signInsAtOnce)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	return s

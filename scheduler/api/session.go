@@ -100,11 +100,15 @@ type LoginCode struct {
 func (s *Server) registerLoginCodes(doc huma.API) {
 	register(s, doc, operation{
 		id: "create-login-code", right: auth.Read, method: "POST", path: "/v1/login-codes",
-		summary: "A path that signs a browser in once", status: http.StatusCreated,
+		summary: "A path that signs a browser in once", status: http.StatusCreated, errors: []int{429},
 	}, func(ctx context.Context, _ *struct{}) (*body[LoginCode], error) {
 		c := proven(ctx)
 		if s.cfg.Sessions == nil || c.Anonymous() { // nobody needs to sign in
 			return &body[LoginCode]{LoginCode{Path: "/"}}, nil
+		}
+		if wait := s.signIns.wait(c.Principal); wait > 0 {
+			s.refused(RefusedRate)
+			return nil, again(huma.Error429TooManyRequests(fmt.Sprintf("%s signs in too often", c)), seconds(wait))
 		}
 		code, err := s.cfg.Sessions.Code(ctx, c)
 		if err != nil {
