@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/extract"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/top"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
@@ -106,8 +107,21 @@ func (c *cli) newPage(out *bytes.Buffer) *page {
 	return &page{out: out, now: c.now(), wide: c.format == formatWide, color: c.colored(), full: !isTerminal(c.out)}
 }
 
-// writeData writes v in the format of the command line, which is not for people.
+// writeData writes v in the format of the command line, which is not for people. Texts of other people do not disturb a terminal.
 func (c *cli) writeData(to io.Writer, v any) error {
+	var text bytes.Buffer
+	if err := c.formatData(&text, v); err != nil {
+		return err
+	}
+	shown := text.String()
+	if isTerminal(c.out) {
+		shown = printable(shown, '\n', '\t')
+	}
+	_, err := io.WriteString(to, shown)
+	return err
+}
+
+func (c *cli) formatData(to io.Writer, v any) error {
 	b, err := encode(v)
 	if err != nil {
 		return err
@@ -139,7 +153,7 @@ func (c *cli) writeData(to io.Writer, v any) error {
 	return err
 }
 
-// encode writes v as indented JSON.
+// encode writes v as indented JSON, with escapes for characters that disturb a terminal.
 func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -148,7 +162,15 @@ func encode(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("write json: %w", err)
 	}
-	return out.Bytes(), nil
+	var text bytes.Buffer
+	for _, r := range out.String() {
+		if r != '\n' && top.Disturbs(r) {
+			fmt.Fprintf(&text, `\u%04x`, r)
+			continue
+		}
+		text.WriteRune(r)
+	}
+	return text.Bytes(), nil
 }
 
 // toYAML converts a JSON document into YAML and keeps the order of its keys.
