@@ -60,8 +60,8 @@ const (
 	RefusedRight    = "right"    // the caller lacks the right
 	RefusedHost     = "host"     // the header Host has a foreign name
 	RefusedOrigin   = "origin"   // a page of another site
-	RefusedRate     = "rate"     // too many changes or reads by one client
-	RefusedBusy     = "busy"     // too many lists, streams, connections or large bodies of strangers
+	RefusedRate     = "rate"     // too many changes, reads or sign-ins by one client
+	RefusedBusy     = "busy"     // too many requests at once, or connections
 )
 
 // refused counts a refused request.
