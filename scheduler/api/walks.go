@@ -28,7 +28,8 @@ func (s *Server) walk(ctx context.Context) (leave func(), err error) {
 
 type turnKey struct{}
 
-// Turn waits until this process has time to make the page that ctx belongs to. The caller must call leave, before it sends the page.
+// Turn waits until this process has time to make the page that ctx belongs to. The caller must call leave before it sends the
+// page.
 func Turn(ctx context.Context) (leave func(), err error) {
 	if walk, ok := ctx.Value(turnKey{}).(func(context.Context) (func(), error)); ok {
 		return walk(ctx)

@@ -25,8 +25,8 @@ func (h heldOverview) Overview(ctx context.Context, visible func(string) bool) (
 	return h.Overviewer.Overview(ctx, visible)
 }
 
-// Requests that visit all jobs or runs, and pages, leave processors to the leader and the store. Those beyond that wait, and are refused in the
-// end. All other requests are still answered.
+// Requests that visit all jobs or runs, and pages, leave processors to the leader and the store. Those beyond that wait, and are
+// refused in the end. All other requests are still answered.
 func TestWalksLeaveProcessorsToOthers(t *testing.T) {
 	back := newFake().backend()
 	held := heldOverview{back.Overview, make(chan struct{}), make(chan struct{})}
