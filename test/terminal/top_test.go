@@ -42,7 +42,7 @@ func TestTop(t *testing.T) {
 	s.moves()
 
 	s.keys("/", "lon", "Enter")
-	s.await("the filter", "/lon")
+	s.await("the filter", "/lon", "long  ")
 	if text := s.text(); strings.Contains(text, "tick") || strings.Contains(text, "bad ") {
 		t.Errorf("the filter leaves other jobs:\n%s", text)
 	}

@@ -77,6 +77,7 @@ func (s State) typed(key string) State {
 
 // leave goes back: from a filter to the whole list, and from a screen to the one before.
 func (s State) leave() (State, Effect) {
+	s.early = nil
 	switch {
 	case s.top().filter != "":
 		return s.with(func(v *screen) { v.filter = "" }), Effect{}
@@ -89,6 +90,9 @@ func (s State) leave() (State, Effect) {
 
 // enter opens the selected row: a job or worker shows its runs, a run its attempts and output.
 func (s State) enter() (State, Effect) {
+	if !s.loaded() {
+		return s.later("enter"), Effect{}
+	}
 	r, ok := s.selected()
 	if !ok {
 		return s, Effect{}
@@ -119,7 +123,7 @@ func (s State) tab(key string) (State, Effect) {
 	default:
 		now = Kind(key[0] - '1')
 	}
-	s.screens = []screen{{query: Query{Kind: now}}}
+	s.screens, s.early = []screen{{query: Query{Kind: now}}}, nil
 	return s, s.read(false)
 }
 
@@ -146,6 +150,9 @@ func (s State) move(key string) State {
 	if !ok {
 		return s
 	}
+	if !s.loaded() {
+		return s.later(key)
+	}
 	if s.Query().Kind == OneRun {
 		last := max(len(s.runLines())-s.listHeight(), 0)
 		return s.with(func(v *screen) { v.back = min(max(v.back-step, 0), last) })
@@ -158,13 +165,20 @@ func (s State) move(key string) State {
 	return s.with(func(v *screen) { v.cursor = to })
 }
 
+// later keeps a key of a person who is faster than the cluster, until the list of the shown screen is there.
+func (s State) later(key string) State {
+	s.early = append(slices.Clone(s.early), key)
+	return s
+}
+
 // act asks about the change that a key makes to the selected job or run.
 func (s State) act(key string) State {
 	if s.busy != nil {
 		s.notice = "The last change has not ended yet."
 		return s
 	}
-	if !s.loaded() {
+	if !s.loaded() { // a question about an object that was not visible would surprise
+		s.notice = "Key " + key + " needs the list, which is still loading."
 		return s
 	}
 	var refusal string

@@ -34,9 +34,10 @@ type State struct {
 	screens       []screen // the last one is shown; Esc removes it
 	typing        bool     // keys extend the filter
 	help          bool
-	confirm       *Action // waits for an answer
-	busy          *Action // is being made
-	notice        string  // what the last key did
+	confirm       *Action  // waits for an answer
+	busy          *Action  // is being made
+	notice        string   // what the last key did
+	early         []string // keys that wait for the list of the shown screen
 	snap          Snapshot
 	trouble       string    // why the snapshot is old; "" if it is not
 	since         time.Time // of the trouble
@@ -103,7 +104,7 @@ func (s State) Update(msg any) (State, Effect) {
 	case Ticked:
 		return s, s.read(true)
 	case Got:
-		return s.got(m.Snapshot), Effect{Wait: m.Chained}
+		return s.got(m.Snapshot).replay(m.Chained)
 	case Done:
 		s.busy, s.notice = nil, m.Text
 		if m.Err != nil {
@@ -122,7 +123,7 @@ func (s State) got(snap Snapshot) State {
 		if s.trouble == "" {
 			s.since = snap.At
 		}
-		s.trouble = s.explain(snap.Err)
+		s.trouble, s.early = s.explain(snap.Err), nil
 		return s
 	}
 	s.trouble = ""
@@ -132,6 +133,23 @@ func (s State) got(snap Snapshot) State {
 	}
 	s.snap = snap
 	return s
+}
+
+// replay handles the keys that waited for the list of the shown screen. chained says that a snapshot is to follow.
+func (s State) replay(chained bool) (State, Effect) {
+	e := Effect{Wait: chained}
+	if !s.loaded() {
+		return s, e
+	}
+	keys := s.early
+	s.early = nil
+	for _, key := range keys {
+		var of Effect
+		if s, of = s.key(key); of.Read != nil {
+			e = Effect{Read: of.Read, Chain: chained} // the list of the next screen, which the other keys wait for
+		}
+	}
+	return s, e
 }
 
 // loaded reports whether the snapshot is of the shown screen.
