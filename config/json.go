@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -66,10 +67,16 @@ func (r *reader) appendJSON(b []byte, n *yaml.Node, what string) []byte {
 	return appendString(b, n.Value)
 }
 
+// zeroFirst matches integers that YAML 1.1 reads as octal and YAML 1.2 as decimal. Most are meant as a text, such as a postal code.
+var zeroFirst = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
+
 // literal returns a YAML number or boolean as JSON.
 func literal(n *yaml.Node) (string, error) {
-	if n.Tag != "!!bool" && json.Valid([]byte(n.Value)) {
+	switch {
+	case n.Tag != "!!bool" && json.Valid([]byte(n.Value)):
 		return n.Value, nil
+	case zeroFirst.MatchString(n.Value):
+		return "", fmt.Errorf("programs differ on the number %s, because it begins with a zero", n.Value)
 	}
 	var v any
 	if err := n.Decode(&v); err != nil {

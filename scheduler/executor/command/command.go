@@ -202,7 +202,7 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 			ended = p.end(req.Spec.KillGrace.Std(), req.Hurry, out)
 		}
 	}
-	trouble := p.leftBehind(ctx, r)
+	trouble := p.leftBehind(ctx, r, drained)
 	trouble = errors.Join(trouble, e.clear(p, group, req.Mark))
 	outOfMemory := group != nil && group.OutOfMemory()
 	trouble = errors.Join(trouble, e.dissolve(group))

@@ -7,7 +7,7 @@
 //   - When its context ends, the whole group and all processes with its mark (see package procs) get SIGTERM, and
 //     SIGKILL after the job's kill_grace. If the program has already exited, the exit decides the outcome.
 //   - When Execute returns, the program has been reaped, and all its other processes have been killed: the rest of
-//     its group, and all processes with its mark.
+//     its group, and all processes with its mark. Those that have the output open had leftoverGrace to end by themselves.
 //   - With Config.User, the program has the rights of that user, and none of the worker's. The worker resolves its
 //     references and reads its outputs.
 //   - If the worker's thread or process dies, the kernel kills the program. The nanny kills its descendants: see

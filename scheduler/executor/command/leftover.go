@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,12 +17,26 @@ import (
 // maxLeftovers is how many processes leftBehind names.
 const maxLeftovers = 10
 
+// leftoverGrace is how long the processes that a program leaves behind may go on. A filter such as tee in `exec > >(tee log)`, for
+// which a shell does not wait, needs it for the last lines.
+const leftoverGrace = 500 * time.Millisecond
+
 // leftBehind returns an error that names the processes that the program has left behind, and that clear is about to kill; nil if
 // none is known. Call it after the program has exited. A search costs as much as a short attempt, so it is made only if the pipe
-// output, to which the program wrote, is still open. For an attempt that is over, nothing delays the kill.
-func (p *process) leftBehind(ctx context.Context, output *os.File) error {
+// output, to which the program wrote, is still open after leftoverGrace. drained is closed when no process has it open. For an
+// attempt that is over, nothing delays the kill.
+func (p *process) leftBehind(ctx context.Context, output *os.File, drained <-chan struct{}) error {
 	if ctx.Err() != nil || !hasWriter(output) {
 		return nil
+	}
+	grace := time.NewTimer(leftoverGrace)
+	defer grace.Stop()
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+		return nil
+	case <-grace.C:
 	}
 	pids, _ := p.family()
 	if len(pids) == 0 { // a program that is just being started has the pipe open for a moment
