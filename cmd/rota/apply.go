@@ -72,35 +72,48 @@ func (c *cli) confirm(question string) bool {
 	return false
 }
 
-// apply prints the changes and makes them. If one of them is refused, it makes none.
+// apply makes the changes, and prints each when it is made. If one of them is refused, it makes none.
 func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, yes bool) error {
-	if c.forPeople() {
-		if err := c.print(nil, func(p *page) { writeChanges(p, changes) }); err != nil {
+	people := c.forPeople()
+	if err := refusals(changes); err != nil {
+		if people {
+			changes = ofKind(changes, refused)
+		}
+		return errors.Join(err, c.printChanges(changes))
+	}
+	asks := people && !yes
+	if gone := ofKind(changes, removed); asks && len(gone) > 0 {
+		if err := c.printMade(gone...); err != nil {
 			return err
 		}
-	}
-	if err := refusals(changes); err != nil {
-		if !c.forPeople() {
-			return errors.Join(err, c.printChanges(changes))
-		}
-		return err
 	}
 	if err := c.mayRemove(len(ofKind(changes, removed)), yes); err != nil {
 		return err
 	}
-	err := applyAll(ctx, cl, changes)
-	if !c.forPeople() {
+	var unprinted error
+	err := applyAll(ctx, cl, changes, func(ch *change) {
+		if people && !(asks && ch.Kind == removed) {
+			unprinted = cmp.Or(unprinted, c.printMade(*ch)) // the other changes are made also if nobody reads
+		}
+	})
+	switch {
+	case !people:
 		return errors.Join(err, c.printChanges(changes)) // the printed data shows which changes were made
-	}
-	if err != nil {
+	case err != nil:
 		return err
+	case unprinted != nil:
+		return unprinted
 	}
 	return c.print(nil, func(p *page) { p.line("%s", summary(changes)) })
 }
 
-// applyAll makes the changes in order. It stops at the first failure. Its error lists the changes that were made and those that
-// were not.
-func applyAll(ctx context.Context, cl *client.Client, changes []change) error {
+func (c *cli) printMade(changes ...change) error {
+	return c.print(nil, func(p *page) { writeChanges(p, changes) })
+}
+
+// applyAll makes the changes in order, and calls made after each. It stops at the first failure. Its error lists the changes that
+// were made and those that were not.
+func applyAll(ctx context.Context, cl *client.Client, changes []change, made func(*change)) error {
 	var done []string
 	inWorkflowOrder(changes)
 	for i := range changes {
@@ -113,6 +126,7 @@ func applyAll(ctx context.Context, cl *client.Client, changes []change) error {
 		}
 		ch.Applied = true
 		done = append(done, ch.title())
+		made(ch)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -77,8 +78,12 @@ func (c *cli) bulk(ctx context.Context, b *bulk, yes bool) error {
 			"add --yes to go on",
 		}
 	}
-	for _, t := range b.targets[:min(n, maxShown)] {
-		c.printErr("%s", printable(t.name+"  "+t.note))
+	shown, width := b.targets[:min(n, maxShown)], 0
+	for _, t := range shown {
+		width = max(width, len(t.name))
+	}
+	for _, t := range shown {
+		c.printErr("%s", printable(strings.TrimRight(fmt.Sprintf("%-*s  %s", width, t.name, t.note), " ")))
 	}
 	if n > maxShown {
 		c.printErr("and %d more", n-maxShown)
