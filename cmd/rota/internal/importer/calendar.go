@@ -20,8 +20,11 @@ type calendar struct {
 var calendarWords = map[string]string{
 	"minutely": "*-*-* *:*:00", "hourly": "*-*-* *:00:00", "daily": "*-*-* 00:00:00", "monthly": "*-*-01 00:00:00",
 	"weekly": "Mon *-*-* 00:00:00", "yearly": "*-01-01 00:00:00", "annually": "*-01-01 00:00:00",
-	"quarterly": "*-01,04,07,10-01 00:00:00", "semiannually": "*-01,07-01 00:00:00",
+	"quarterly": "*-01,04,07,10-01 00:00:00", "semiannually": halfYears, "semi-annually": halfYears, "biannually": halfYears,
+	"bi-annually": halfYears,
 }
+
+const halfYears = "*-01,07-01 00:00:00"
 
 var weekdayList = regexp.MustCompile(`(?i)^(mon|tue|wed|thu|fri|sat|sun)[a-z]*((\.\.|-|,)(mon|tue|wed|thu|fri|sat|sun)[a-z]*)*,?$`)
 
@@ -44,7 +47,7 @@ func parseCalendar(text string) (calendar, error) {
 		var err error
 		switch {
 		case weekdayList.MatchString(word):
-			c.weekdays = weekdayField(word)
+			c.weekdays, err = weekdayField(word)
 		case strings.Contains(word, ":"):
 			err = c.time(word)
 		default:
@@ -69,17 +72,25 @@ func isZone(word string) bool {
 	return strings.EqualFold(word, "UTC") || strings.Contains(word, "/") || err == nil
 }
 
+// refused is the error for a range whose end is before its beginning. systemd ignores such a line.
+func refused(part string) error { return fmt.Errorf("systemd refuses %q and ignores the line", part) }
+
+const weekdayOrder = "montuewedthufrisatsun"
+
 // weekdayField converts weekdays such as Mon..Fri into cron's form.
-func weekdayField(word string) string {
+func weekdayField(word string) (string, error) {
 	var parts []string
 	for part := range strings.SplitSeq(strings.TrimSuffix(strings.ToLower(word), ","), ",") {
 		days := strings.FieldsFunc(part, func(c rune) bool { return c == '.' || c == '-' })
 		for i := range days {
 			days[i] = days[i][:3]
+			if i > 0 && strings.Index(weekdayOrder, days[i]) < strings.Index(weekdayOrder, days[i-1]) {
+				return "", refused(part)
+			}
 		}
 		parts = append(parts, strings.Join(days, "-"))
 	}
-	return strings.Join(parts, ",")
+	return strings.Join(parts, ","), nil
 }
 
 func (c *calendar) date(word string) (err error) {
@@ -144,6 +155,12 @@ func field(text string, high int) (string, error) {
 			return "", fmt.Errorf("%q has no counterpart in cron", part)
 		}
 		from, to, step := cmp.Or(strings.TrimLeft(m[1], "0"), "0"), strings.TrimLeft(m[2], "0"), m[3]
+		begin, _ := strconv.Atoi(m[1]) // 0 for *
+		if end, err := strconv.Atoi(m[2]); err == nil && end < begin {
+			return "", refused(part)
+		} else if every, _ := strconv.Atoi(step); err != nil && begin+every > high {
+			return "", refused(part)
+		}
 		switch {
 		case from == "*" && step != "":
 			from += "/" + step

@@ -38,7 +38,7 @@ func systemd(t *testing.T, text string, base time.Time) (slots []time.Time) {
 
 func TestCalendarsHaveTheSlotsOfSystemd(t *testing.T) {
 	for _, text := range []string{
-		"minutely", "hourly", "daily", "weekly", "monthly", "yearly", "quarterly", "semiannually", "Mon..Fri 09:30", "Sat,Sun *-*-* 08..18/2:00",
+		"minutely", "hourly", "daily", "weekly", "monthly", "yearly", "quarterly", "semiannually", "bi-annually", "Mon..Fri 09:30", "Sat,Sun *-*-* 08..18/2:00",
 		"*-*-* 6,18:00", "*:0/15", "*:0/15:30", "Mon *-*-1..7 10:00", "Fri *-*-22..28 17:00", "*-02~01 23:00", "*-*~03 23:00",
 		"*-01,07-01 00:00:00", "02..06:00/20:00", "*-*-01/10 03:00", "*-*-* 02:30 Europe/Berlin",
 		"*-*-* 02:30 CET", "daily utc", "Sat *:30 GMT",
