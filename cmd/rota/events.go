@@ -73,17 +73,17 @@ func (c *cli) followEvents(ctx context.Context, cl *client.Client, filter client
 		return news
 	}
 	note(shown)
-	return c.poll(ctx, func() error {
+	return c.poll(ctx, func() (int, error) {
 		since := job.Later(oldest, c.now().Add(-followBack)).UTC()
 		v, err := cl.Timeline(ctx, since.Format(time.RFC3339Nano), filter.Job)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		maps.DeleteFunc(known, func(e entry, _ bool) bool { return e.at.Before(since.Add(-followBack)) }) // no answer has it again
 		if news := note(v.Entries); len(news) > 0 {
-			return c.print(api.Timeline{Entries: news}, func(p *page) { writeEvents(p, news, false) })
+			return 0, c.print(api.Timeline{Entries: news}, func(p *page) { writeEvents(p, news, false) })
 		}
-		return nil
+		return 0, nil
 	})
 }
 

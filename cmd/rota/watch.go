@@ -7,12 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/top"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
 )
-
-// watchPause is the time between two looks at a watched list.
-const watchPause = time.Second
 
 // addWatch adds the flag that makes a list continue.
 func addWatch(cmd *cobra.Command, on *bool) {
@@ -49,11 +47,11 @@ func (c *cli) watchList(ctx context.Context, gone string, list func(*page) (head
 	var out bytes.Buffer
 	var widths []int
 	var known map[string]watchedRow
-	return c.poll(ctx, func() error {
+	return c.poll(ctx, func() (count int, err error) {
 		p := c.newPage(&out)
 		header, rows, err := list(p)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		p.widths = widths
 		first := widths == nil && len(rows) > 0
@@ -69,7 +67,7 @@ func (c *cli) watchList(ctx context.Context, gone string, list func(*page) (head
 				continue
 			}
 			if err := c.printRow(p, row); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		for key, row := range known {
@@ -87,7 +85,7 @@ func (c *cli) watchList(ctx context.Context, gone string, list func(*page) (head
 		}
 		known, widths = now, p.widths
 		_, err = c.out.Write(out.Bytes())
-		return err
+		return len(rows), err
 	})
 }
 
@@ -108,18 +106,18 @@ func (c *cli) printRow(p *page, row watchedRow) error {
 // watchStatus prints the state of the cluster again when something in it changes that a person should know.
 func (c *cli) watchStatus(ctx context.Context, cl *client.Client) error {
 	shown := ""
-	return c.poll(ctx, func() error {
+	return c.poll(ctx, func() (int, error) {
 		v, err := cl.Cluster(ctx)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		b, err := json.Marshal([]any{v.Ready, v.NotReady, v.Leader, v.Members, v.Attention, v.Paused, v.Quarantined, v.Workers, v.Jobs})
 		if err != nil || string(b) == shown {
-			return err
+			return 0, err
 		}
 		again := shown != ""
 		shown = string(b)
-		return c.print(v, func(p *page) {
+		return 0, c.print(v, func(p *page) {
 			if again {
 				p.line("\n%s", p.tint("At "+stamp(c.now())+":", cyan))
 			}
@@ -128,16 +126,17 @@ func (c *cli) watchStatus(ctx context.Context, cl *client.Client) error {
 	})
 }
 
-// poll calls look again and again, until ctx ends, or no replica answers for maxOutage. An error of the first look ends it at once,
-// and so does an error other than a missing answer.
-func (c *cli) poll(ctx context.Context, look func() error) error {
+// poll calls look again and again, until ctx ends, or no replica answers for maxOutage. look returns how many rows it has read. An
+// error of the first look ends poll at once, and so does an error other than a missing answer.
+func (c *cli) poll(ctx context.Context, look func() (rows int, err error)) error {
 	c.pageable, c.watching = false, true
-	if err := look(); err != nil {
+	rows, err := look()
+	if err != nil {
 		return err
 	}
 	unreachable := time.Time{}
-	for sleep(ctx, watchPause) == nil {
-		err := look()
+	for sleep(ctx, top.PauseAfter(rows)) == nil {
+		rows, err = look()
 		switch {
 		case ctx.Err() != nil:
 		case err == nil:

@@ -3,6 +3,7 @@ package top
 import (
 	"errors"
 	"testing"
+	"time"
 )
 
 // TestKeysWaitForTheList presses keys faster than the cluster answers.
@@ -24,5 +25,13 @@ func TestKeysWaitForTheList(t *testing.T) {
 	s.lacks("› charge ›") // an error forgets them too
 	if !s.last.Wait {
 		t.Error("no pause follows a snapshot without keys that wait for it")
+	}
+}
+
+func TestALongListIsReadLessOften(t *testing.T) {
+	for rows, want := range map[int]time.Duration{0: time.Second, 2000: time.Second, 10_000: 5 * time.Second, 1_000_000: 10 * time.Second} {
+		if got := PauseAfter(rows); got != want {
+			t.Errorf("%d rows: %v, want %v", rows, got, want)
+		}
 	}
 }

@@ -10,8 +10,17 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// pause is the time between two snapshots.
-const pause = time.Second
+// The time between two reads of a list.
+const (
+	leastPause = time.Second
+	mostPause  = 10 * time.Second
+)
+
+// PauseAfter returns the time between a read of a list with so many rows and the next one. Ten thousand jobs have 7 MB, which a
+// replica should not compute each second for each person who watches.
+func PauseAfter(rows int) time.Duration {
+	return min(max(time.Duration(rows)*time.Millisecond/2, leastPause), mostPause)
+}
 
 // Config configures Run.
 type Config struct {
@@ -80,7 +89,7 @@ func (p program) perform(e Effect) tea.Cmd {
 	case e.Quit:
 		return tea.Quit
 	case e.Wait:
-		return tea.Tick(pause, func(time.Time) tea.Msg { return Ticked{} })
+		return tea.Tick(PauseAfter(len(p.state.snap.Jobs)), func(time.Time) tea.Msg { return Ticked{} })
 	case e.Read != nil:
 		return func() tea.Msg { return Got{Read(p.ctx, p.cfg.Source, *e.Read, p.cfg.Now), e.Chain} }
 	case e.Do != nil:
