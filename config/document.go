@@ -102,6 +102,8 @@ func syntaxHint(src *source, line int, msg string) string {
 	switch {
 	case unitSection.MatchString(lines[0]):
 		return "for a unit of systemd, use `rota import systemd FILE`"
+	case cronLine.MatchString(text):
+		return "for a crontab, use `rota import crontab FILE`"
 	case strings.HasPrefix(lines[0], "%") && !strings.Contains(string(src.text), "\n---"):
 		return "write a line --- after the lines that begin with %"
 	case strings.Contains(msg, "mapping values are not allowed") && noSpace.MatchString(before):
@@ -131,7 +133,8 @@ func syntaxHint(src *source, line int, msg string) string {
 
 var (
 	unitSection = regexp.MustCompile(`^\[[A-Z][A-Za-z]+\]\s*$`) // such as [Timer]
-	noSpace     = regexp.MustCompile(`^\s*\w+:[^\s/]`)          // such as schedule:"@daily"; a URL has a slash
+	cronLine    = regexp.MustCompile(`^[\d*][\d*/,-]*\s+([\w*/,-]+\s+){4}\S`)
+	noSpace     = regexp.MustCompile(`^\s*\w+:[^\s/]`) // such as schedule:"@daily"; a URL has a slash
 )
 
 // unquotedStart matches the first characters of a value that needs quotes in YAML. The other two match the whole value. Outside

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,6 +51,9 @@ show the progress of the job's backfill, or of all backfills.`,
 				return answered(c, writeBackfill, v, err)
 			case from == "":
 				v, err := cl.Backfill(ctx, args[0])
+				if errors.Is(err, job.ErrNotFound) && !strings.HasPrefix(err.Error(), "there is no job") {
+					return &codedError{exitNotFound, "start one with --from and --to", err}
+				}
 				return answered(c, writeBackfill, v, err)
 			}
 			if _, _, err := c.backfillRange(from, to, time.UTC); err != nil {

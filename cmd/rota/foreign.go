@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -107,7 +108,8 @@ func withoutType(err error, args []string) error {
 	switch {
 	case !found:
 		return err
-	case !slices.Contains(foreignTypes, word) && strings.HasPrefix(err.Error(), "there is no job"): // the command takes a job
+	case strings.HasPrefix(err.Error(), fmt.Sprintf("there is no job %q", args[0])) && !slices.Contains(foreignTypes, word):
+		// The command takes a job.
 		return &codedError{code: exitNotFound, err: err, hint: "`rota run-info " + args[0] + "` shows one run"}
 	case !slices.Contains(foreignTypes, word):
 		return err

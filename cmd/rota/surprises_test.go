@@ -57,9 +57,10 @@ func TestARunWhereAJobBelongs(t *testing.T) {
 	server := startCluster(t)
 	for args, want := range map[string]string{
 		"runs ok/2026-01-31T01:30:00Z": "hint: `rota run-info ok/2026-01-31T01:30:00Z` shows one run", "job job/ok": "hint: give the name alone: ok",
+		"logs nothing/2026": `rota: there is no job "nothing"`,
 	} {
 		code, _, stderr := runHere(nil, append(strings.Fields(args), "--server", server)...)
-		if code != exitNotFound || !strings.Contains(stderr, want) {
+		if code != exitNotFound || !strings.HasSuffix(stderr, want+"\n") {
 			t.Errorf("%s: got %d, %s, want %q", args, code, stderr, want)
 		}
 	}
