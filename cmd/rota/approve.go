@@ -19,7 +19,7 @@ func newApproveCommand(c *cli) *cobra.Command {
 that waits for an approval.`,
 		Example:           "  rota approve nightly-backup/2026-01-31T02:30:00Z",
 		Args:              takesRun,
-		ValidArgsFunction: c.completeRuns,
+		ValidArgsFunction: c.completeRuns(job.Pending),
 		RunE: c.changing(c.withRun(asked(), func(ctx context.Context, cl *client.Client, args []string) error {
 			return c.decide(ctx, cl, args[0], reason, cl.Approve)
 		})),
@@ -37,7 +37,7 @@ func newRejectCommand(c *cli) *cobra.Command {
 approval.`,
 		Example:           "  rota reject nightly-backup/2026-01-31T02:30:00Z --reason 'the month is not closed'",
 		Args:              takesRun,
-		ValidArgsFunction: c.completeRuns,
+		ValidArgsFunction: c.completeRuns(job.Pending),
 		RunE: c.changing(c.withRun(asked(), func(ctx context.Context, cl *client.Client, args []string) error {
 			if reason == "" {
 				return usagef("--reason is missing: say why, for the person who asks")

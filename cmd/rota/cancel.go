@@ -29,7 +29,7 @@ runs and asks. With --wait, it then waits for the end of all of them; --timeout 
   rota cancel charge --state pending --yes
   rota cancel -l team=billing --state running --yes --wait --timeout 1m`,
 		Args:              many.args(takesRun),
-		ValidArgsFunction: c.completeRuns,
+		ValidArgsFunction: c.completeRuns(job.Pending, job.Armed, job.Running),
 		RunE: many.either(c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
 			return c.cancelAll(ctx, cl, &many, args, reason, wait)
 		}), c.changing(c.withRun(active(), func(ctx context.Context, cl *client.Client, args []string) error {

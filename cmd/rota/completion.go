@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/cobra"
 )
 
@@ -31,25 +32,27 @@ func (c *cli) completeJobs(cmd *cobra.Command, args []string, prefix string) ([]
 	})
 }
 
-// completeRuns returns the names of the latest runs as completions. If the prefix has a slash, it returns only runs of the job
-// before the slash.
-func (c *cli) completeRuns(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return c.complete(cmd, args, func(ctx context.Context, cl *client.Client) (names []cobra.Completion) {
-		f := client.RunFilter{Limit: 50}
-		if name, _, typed := strings.Cut(prefix, "/"); typed {
-			f.Job = name
+// completeRuns completes the name of a run in one of some states, of any state without them. The latest run is first. The beginning
+// of a name is completed to a job, which stands for its latest run: on a busy cluster, the latest runs are of other jobs.
+func (c *cli) completeRuns(states ...job.State) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		name, _, typed := strings.Cut(prefix, "/")
+		if prefix != "" && !typed {
+			return c.completeJobs(cmd, args, prefix)
 		}
-		list, err := cl.Runs(ctx, f, "")
-		if err != nil {
-			return nil
-		}
-		for i := range list.Runs {
-			if r := &list.Runs[i]; strings.HasPrefix(r.Ref, prefix) {
-				names = append(names, cobra.CompletionWithDesc(r.Ref, string(r.State)))
+		return c.complete(cmd, args, func(ctx context.Context, cl *client.Client) (names []cobra.Completion) {
+			list, err := cl.Runs(ctx, client.RunFilter{Job: name, States: states, Limit: 50}, "")
+			if err != nil {
+				return nil
 			}
-		}
-		return names
-	})
+			for i := range list.Runs {
+				if r := &list.Runs[i]; strings.HasPrefix(r.Ref, prefix) {
+					names = append(names, cobra.CompletionWithDesc(r.Ref, string(r.State)))
+				}
+			}
+			return names
+		})
+	}
 }
 
 // completeWorkers returns the names of the workers as completions.

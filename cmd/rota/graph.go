@@ -108,7 +108,7 @@ func (c *cli) workflows(ctx context.Context, cl *client.Client, args []string, s
 
 func writeWorkflows(p *page, views []api.WorkflowView) {
 	if len(views) == 0 {
-		p.line("No job follows another. A job with after follows its parents: rota man job-files")
+		p.line("No job follows another. docs/how-to/build-a-workflow.md shows how to join jobs.")
 	}
 	for n := range views {
 		if n > 0 {

@@ -25,7 +25,7 @@ func newLogsCommand(c *cli) *cobra.Command {
 has begun. With -f, follow the output until the run has ended, through all later attempts.`,
 		Example:           "  rota logs nightly-backup\n  rota logs -f nightly-backup/2026-01-31T02:30:00Z",
 		Args:              takesRun,
-		ValidArgsFunction: c.completeRuns,
+		ValidArgsFunction: c.completeRuns(),
 		RunE: c.reading(c.withRun(begun(), func(ctx context.Context, cl *client.Client, args []string) error {
 			if !c.forPeople() {
 				return usageError{"logs prints an attempt's output unchanged, without a format", "leave -o " + string(c.format) + " out"}

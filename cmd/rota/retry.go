@@ -30,7 +30,7 @@ the whole wait. The exit code is 1 if one of them did not succeed.`,
   rota retry charge --since 24h --yes --wait
   rota retry -l team=billing --state lost --yes`,
 		Args:              many.args(takesRun),
-		ValidArgsFunction: c.completeRuns,
+		ValidArgsFunction: c.completeRuns(),
 		RunE: many.either(c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
 			if wait.workflow || wait.logs {
 				return usagef("retry: --resume and --logs are for one run")

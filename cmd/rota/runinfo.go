@@ -18,7 +18,7 @@ func newRunInfoCommand(c *cli) *cobra.Command {
 		Short:             "Show one run with its attempts and reasons; of a job, the latest",
 		Example:           "  rota run-info nightly-backup/2026-01-31T02:30:00Z\n  rota run-info nightly-backup",
 		Args:              takesRun,
-		ValidArgsFunction: c.completeRuns,
+		ValidArgsFunction: c.completeRuns(),
 		RunE: c.reading(c.withRun(begun(), show(c, func(ctx context.Context, cl *client.Client, args []string) (api.RunView, error) {
 			return cl.Run(ctx, args[0])
 		}, writeRun))),

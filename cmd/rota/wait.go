@@ -23,7 +23,7 @@ func newWaitCommand(c *cli) *cobra.Command {
 not ended, or for its latest run if all have ended. If the run has not ended after --timeout, the exit code is 6.`,
 		Example:           "  rota wait nightly-backup/2026-01-31T02:30:00Z\n  rota wait charge --timeout 30s",
 		Args:              takesRun,
-		ValidArgsFunction: c.completeRuns,
+		ValidArgsFunction: c.completeRuns(job.Pending, job.Armed, job.Running),
 		RunE: c.reading(c.withRun(active(), func(ctx context.Context, cl *client.Client, args []string) error {
 			if _, err := cl.Run(ctx, args[0]); err != nil { // an outage after this answer is waited for
 				return err
