@@ -22,6 +22,23 @@ const (
 	certificateMargin = 14 * 24 * time.Hour
 )
 
+// together joins the names of the replicas that have the same note. Each note begins with the name of its replica.
+func together(notes []string) (list []string) {
+	at := map[string]int{} // index in list, by the text without names
+	for _, note := range notes {
+		name, text, _ := strings.Cut(note, ": ")
+		i, known := at[text]
+		if !known {
+			at[text] = len(list)
+			list = append(list, note)
+			continue
+		}
+		names := strings.TrimSuffix(list[i], ": "+text)
+		list[i] = names + ", " + name + ": " + text
+	}
+	return list
+}
+
 // attention returns what needs attention, the most urgent first. v is complete except for the field itself.
 func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attention.Item) {
 	add := func(kind, node, text, next string, since time.Time) {
@@ -46,7 +63,7 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 		add(attention.Quarantined, "", "The record "+q.Key+" is unreadable: "+q.Error+".", "rota etcdctl get "+q.Key, time.Time{})
 	}
 	if !v.Files.Agree {
-		add(attention.Files, "", "The job files need repair: "+strings.Join(v.Files.Notes, "; ")+".", "rota diff PATH", time.Time{})
+		add(attention.Files, "", "The job files need repair: "+strings.Join(together(v.Files.Notes), "; ")+".", "rota diff PATH", time.Time{})
 	}
 	if m := currentTrouble(b.cfg.AuthMistake); m != nil {
 		text := "The auth.file of " + b.cfg.Node + " has mistakes, so its last good version is in force: " + m.Text + "."
