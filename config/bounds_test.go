@@ -20,7 +20,7 @@ func TestLargeInputHasShortErrors(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&zones, "  job-%d: {shel: x, timezone: Berlinn}\n", i)
 	}
-	large := "jobs: {}\n" + strings.Repeat("# comment\n", maxFile/10)
+	large := "jobs: {}\n" + strings.Repeat("# comment\n", MaxFile/10)
 	for what, text := range map[string]string{
 		"job name":    "jobs:\n  " + name + ": {shell: x}\n",
 		"quoted name": "jobs:\n  \"" + strings.Repeat("ä", 1<<19) + "\": {shell: x}\n",

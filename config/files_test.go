@@ -100,7 +100,7 @@ func TestMistakesOfAllFilesAreReportedAtOnce(t *testing.T) {
 }
 
 func TestUnreadablePathsAreNamed(t *testing.T) {
-	dir := files(t, map[string]string{"secret.yaml": "jobs: {}", "none/readme": "", "large.yaml": strings.Repeat("#\n", maxFile)})
+	dir := files(t, map[string]string{"secret.yaml": "jobs: {}", "none/readme": "", "large.yaml": strings.Repeat("#\n", MaxFile)})
 	if err := os.Symlink("loop.yaml", filepath.Join(dir, "loop.yaml")); err != nil {
 		t.Fatal(err)
 	}

@@ -59,8 +59,8 @@ func LoadJobs(paths []string) (*Set, error) {
 // ParseJobs reads the text of one job file. Errors and the Set use name as the name of the file.
 func ParseJobs(name string, text []byte) (*Set, error) {
 	l := newLoader()
-	if len(text) > maxFile {
-		l.c.add(&Error{File: name, Msg: fmt.Sprintf("is larger than %d MiB", maxFile>>20), Hint: "split it into several files"})
+	if len(text) > MaxFile {
+		l.c.add(&Error{File: name, Msg: fmt.Sprintf("is larger than %d MiB", MaxFile>>20), Hint: "split it into several files"})
 		return l.set()
 	}
 	src, err := newSource(name, text)

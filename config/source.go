@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxFile is the size of the largest file that is read, in bytes.
-const maxFile = 4 << 20
+// MaxFile is the size of the largest file that is read, in bytes.
+const MaxFile = 4 << 20
 
 // maxExcerptLine is the length of the longest line from which an excerpt is made, in bytes.
 const maxExcerptLine = 64 << 10
@@ -102,15 +102,15 @@ func readSource(path string) (*source, *Error) {
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
-	if len(text) > maxFile {
-		return nil, &Error{File: path, Msg: fmt.Sprintf("is larger than %d MiB", maxFile>>20), Hint: "split it into several files"}
+	if len(text) > MaxFile {
+		return nil, &Error{File: path, Msg: fmt.Sprintf("is larger than %d MiB", MaxFile>>20), Hint: "split it into several files"}
 	}
 	return newSource(path, text)
 }
 
 var errIrregular = errors.New("is not a regular file")
 
-// readFile reads a file, up to one byte more than maxFile. It refuses everything except regular files, because the opening of a
+// readFile reads a file, up to one byte more than MaxFile. It refuses everything except regular files, because the opening of a
 // pipe would wait for a writer.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
@@ -125,7 +125,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
+	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
 // unreadable returns an error that explains in plain words why a path cannot be read.

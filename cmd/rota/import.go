@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -79,19 +78,10 @@ const maxImport = 16 << 20
 
 // readInput reads a file, or stdin if its name is -.
 func (c *cli) readInput(file string) ([]byte, error) {
-	in := c.stdin()
-	if file != importer.Stdin {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, &codedError{exitFailed, "Check the path.", err}
-		}
-		defer f.Close()
-		in = f
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxImport+1))
+	text, err := c.readUpTo(file, maxImport+1)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", file, err)
+		return nil, &codedError{exitFailed, "Check the path.", err}
 	case len(text) > maxImport:
 		return nil, fmt.Errorf("read %s: it has more than %d MiB", file, maxImport>>20)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ func (c *cli) loadJobs(paths []string) (*config.Set, error) {
 	if len(paths) > 1 {
 		return nil, usagef("- reads stdin, and does not combine with other paths")
 	}
-	text, err := io.ReadAll(c.stdin())
+	text, err := c.readUpTo("-", config.MaxFile+1)
 	if err != nil {
 		return nil, fmt.Errorf("read stdin: %w", err)
 	}

@@ -133,17 +133,26 @@ func (f *givenFlag) String() string {
 // Type implements pflag.Value.
 func (f *givenFlag) Type() string { return "string" }
 
+// readUpTo returns the first bytes of a file, at most so many: a pipe or device may have no end. The name - stands for stdin.
+func (c *cli) readUpTo(name string, most int64) ([]byte, error) {
+	in := c.stdin()
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	return io.ReadAll(io.LimitReader(in, most))
+}
+
 // payload returns the JSON in the value of a flag, or in the file that the value names. It returns nil if the flag is empty.
 func (c *cli) payload(flag string) (json.RawMessage, error) {
 	text := []byte(flag)
 	if name, ok := strings.CutPrefix(flag, "@"); ok {
 		var err error
-		if name == "-" {
-			text, err = io.ReadAll(io.LimitReader(c.stdin(), api.MaxPayload+1))
-		} else {
-			text, err = os.ReadFile(name)
-		}
-		if err != nil {
+		if text, err = c.readUpTo(name, api.MaxPayload+1); err != nil {
 			return nil, usageError{fmt.Sprintf("--payload %s: %v", flag, err), "name a readable file"}
 		}
 	}

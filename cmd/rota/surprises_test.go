@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -103,5 +107,24 @@ func TestAnImportOfNothingSaysSo(t *testing.T) {
 	code, stdout, stderr := runHere(nil, "import", "cronjob", file)
 	if code != exitOK || stdout != "" || !strings.Contains(stderr, "there is no schedule") {
 		t.Errorf("got %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// endless is an input without an end, such as a pipe from yes.
+type endless struct{ read int }
+
+func (e *endless) Read(to []byte) (int, error) {
+	e.read += len(to)
+	return copy(to, bytes.Repeat([]byte("#"), len(to))), nil
+}
+
+func TestEndlessStdin(t *testing.T) {
+	in, stderr := &endless{}, &bytes.Buffer{}
+	c := &cli{in: in, out: io.Discard, err: stderr, now: time.Now}
+	if code := c.run(t.Context(), []string{"check", "-"}); code != exitBadConfig || !strings.Contains(stderr.String(), "is larger than 4 MiB") {
+		t.Errorf("got %d, %s", code, stderr)
+	}
+	if in.read > 2*config.MaxFile {
+		t.Errorf("%d bytes were read", in.read)
 	}
 }
