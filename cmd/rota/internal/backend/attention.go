@@ -63,7 +63,8 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 		add(attention.Quarantined, "", "The record "+q.Key+" is unreadable: "+q.Error+".", "rota etcdctl get "+q.Key, time.Time{})
 	}
 	if !v.Files.Agree {
-		add(attention.Files, "", "The job files need repair: "+strings.Join(together(v.Files.Notes), "; ")+".", "rota diff PATH", time.Time{})
+		text := "The job files need repair: " + strings.Join(together(v.Files.Notes), "; ") + "."
+		add(attention.Files, "", text, "rota diff PATH", time.Time{})
 	}
 	if m := currentTrouble(b.cfg.AuthMistake); m != nil {
 		text := "The auth.file of " + b.cfg.Node + " has mistakes, so its last good version is in force: " + m.Text + "."
