@@ -83,7 +83,7 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 	}
 	asks := people && !yes
 	if gone := ofKind(changes, removed); asks && len(gone) > 0 {
-		if err := c.printMade(gone...); err != nil {
+		if err := c.print(nil, func(p *page) { p.line("To be removed:"); writeChanges(p, gone) }); err != nil {
 			return err
 		}
 	}
@@ -92,8 +92,8 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 	}
 	var unprinted error
 	err := applyAll(ctx, cl, changes, func(ch *change) {
-		if people && !(asks && ch.Kind == removed) {
-			unprinted = cmp.Or(unprinted, c.printMade(*ch)) // the other changes are made also if nobody reads
+		if people { // the other changes are made also if nobody reads
+			unprinted = cmp.Or(unprinted, c.print(nil, func(p *page) { writeChanges(p, []change{*ch}) }))
 		}
 	})
 	switch {
@@ -105,10 +105,6 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 		return unprinted
 	}
 	return c.print(nil, func(p *page) { p.line("%s", summary(changes)) })
-}
-
-func (c *cli) printMade(changes ...change) error {
-	return c.print(nil, func(p *page) { writeChanges(p, changes) })
 }
 
 // applyAll makes the changes in order, and calls made after each. It stops at the first failure. Its error lists the changes that

@@ -47,7 +47,7 @@ func (c *cli) watchList(ctx context.Context, gone string, list func(*page) (head
 	var out bytes.Buffer
 	var widths []int
 	var known map[string]watchedRow
-	return c.poll(ctx, func() (count int, err error) {
+	return c.poll(ctx, func() (read int, err error) {
 		p := c.newPage(&out)
 		header, rows, err := list(p)
 		if err != nil {

@@ -36,6 +36,9 @@ const (
 	maxScrapes = 2
 )
 
+// StaticPath begins the paths of the style and the script of the page. A page whose style is refused would stay without it.
+const StaticPath = "/static/"
+
 // places limits the answers of one kind that are sent at the same time.
 type places struct {
 	what     string        // the kind, for refusals
@@ -53,10 +56,10 @@ func newPlaces(what string, all, client int, patience time.Duration) *places {
 
 // bounds has the places of all kinds of answers.
 type bounds struct {
-	lists, streams, pages, views, scrapes, probes *places
+	lists, streams, pages, probes *places
 
 	// Those of callers that prove no identity, and of all others.
-	bodies, requests [2]*places
+	views, scrapes, bodies, requests [2]*places
 }
 
 func newBounds() *bounds {
@@ -64,11 +67,11 @@ func newBounds() *bounds {
 		lists:   newPlaces("lists", maxLists, 0, listPatience),
 		streams: newPlaces("streams", maxStreams, clientStreams, 0),
 		pages:   newPlaces("open pages", maxPages, clientPages, 0),
-		views:   newPlaces("pages that are made", maxViews, clientViews, listPatience),
-		scrapes: newPlaces("scrapes of metrics", maxScrapes, 0, listPatience),
 		probes:  newPlaces("probes", 1<<20, clientRequests, 0), // others never use them up: an unanswered probe restarts a process
 	}
-	for i := range b.bodies {
+	for i := range b.requests {
+		b.views[i] = newPlaces("pages that are made", maxViews, clientViews, listPatience)
+		b.scrapes[i] = newPlaces("scrapes of metrics", maxScrapes, 0, listPatience)
 		b.bodies[i] = newPlaces("large bodies", maxBodies, clientBodies, listPatience)
 		b.requests[i] = newPlaces("requests", maxRequests, clientRequests, listPatience)
 	}
@@ -87,11 +90,11 @@ func (b *bounds) of(r *http.Request) *places {
 	case api && isStream(path):
 		return b.streams
 	case path == metricsPath:
-		return b.scrapes
+		return b.scrapes[known(r)]
 	case isProbe(path):
 		return b.probes
-	case !api && !strings.HasPrefix(path, loginPath):
-		return b.views
+	case !api && !strings.HasPrefix(path, loginPath) && !strings.HasPrefix(path, StaticPath):
+		return b.views[known(r)]
 	}
 	return b.requests[known(r)]
 }
@@ -105,9 +108,14 @@ func known(r *http.Request) int {
 }
 
 // bounded limits the requests that are served at the same time, because their answers and bodies take memory. Beyond the limits,
-// it answers with Retry-After: 429 if the client has too many itself, and 503 if all clients together have.
+// it answers with Retry-After: 429 if the client has too many itself, and 503 if all clients together have. A read has no body that
+// matters, so that it holds no place until a slow one has arrived.
 func (s *Server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if reads(r) && r.Body != nil && r.Body != http.NoBody {
+			s.leaveBody(w, r)
+			r.Body = http.NoBody
+		}
 		if leave, ok := s.occupy(w, r, s.bounds.of(r)); ok {
 			defer leave()
 			next.ServeHTTP(w, r)

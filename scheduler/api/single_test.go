@@ -103,7 +103,6 @@ func TestADeepBodyIsRefused(t *testing.T) {
 	}
 }
 
-// The type of a body counts without regard to case and space, as RFC 9110 says.
 // The length of a body is known before its first byte. A client that waits for an answer before it sends a large body gets one.
 func TestALargeBodyIsRefusedAtOnce(t *testing.T) {
 	srv := serve(t, newFake().backend())
@@ -125,6 +124,27 @@ func TestALargeBodyIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+// A read needs no body, so it holds no place while it waits for one.
+func TestABodyOfAReadIsNotAwaited(t *testing.T) {
+	srv := serve(t, newFake().backend())
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprint(conn, "GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("got %s, want 200 without a body", res.Status)
+	}
+}
+
 func TestAllowNamesAllMethods(t *testing.T) {
 	srv := serve(t, newFake().backend())
 	for path, want := range map[string]string{
@@ -136,6 +156,7 @@ func TestAllowNamesAllMethods(t *testing.T) {
 	}
 }
 
+// The type of a body counts without regard to case and space, as RFC 9110 says.
 func TestTheTypeOfABodyHasAnyCase(t *testing.T) {
 	srv := serve(t, newFake().backend())
 	for _, kind := range []string{"APPLICATION/JSON", "application/json ; charset=utf-8", "Application/Json;Charset=UTF-8"} {

@@ -38,6 +38,7 @@ func (w *Worker) trySend(r *report) {
 		w.logOf(r).Error("outcome is lost: neither the store nor the journal took it", "err", err)
 	case errors.Is(err, job.ErrTooLarge):
 		w.logOf(r).Error("outcome cannot be written and stays in the journal", "err", err)
+		w.journal.separate(r)
 	default:
 		w.logOf(r).Warn("outcome waits in the journal", "err", err)
 	}

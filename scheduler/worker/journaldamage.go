@@ -78,7 +78,8 @@ func readAll(tx *bolt.Tx) error {
 }
 
 // checkFree returns ErrDamaged if the list of free pages names a page that does not exist, or names one twice. bbolt would find
-// that at the next change only. A list that lacks pages is harmless.
+// that at the next change only. A list that lacks pages is harmless. A list that names a page in use instead of a free one is not
+// found.
 func checkFree(tx *bolt.Tx) error {
 	free := 0
 	for id := range int(tx.Size()) / tx.DB().Info().PageSize {

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -89,7 +88,7 @@ func (s *site) loadAssets() map[string]string {
 			panic(err)
 		}
 		sum := sha256.Sum256(body)
-		link := "/static/" + hex.EncodeToString(sum[:6]) + "/" + e.Name()
+		link := api.StaticPath + hex.EncodeToString(sum[:6]) + "/" + e.Name()
 		links[e.Name()] = link
 		s.assets[link] = asset{mime.TypeByExtension(path.Ext(e.Name())), body}
 	}
@@ -209,14 +208,15 @@ func (s *site) notFound(r *http.Request) (*page, error) {
 	return nil, &api.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("There is no page %s.", r.URL.Path)}
 }
 
-// write renders a page. It answers 304 to a client that has the same page already.
+// write renders a page.
 func (s *site) write(w http.ResponseWriter, r *http.Request, p *page) {
 	s.complete(r, p)
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	text, err := s.render(r.Context(), p)
+	text, err := s.render(r, p)
 	if err != nil {
 		h.Set("Retry-After", "2")
+		h.Set("Refresh", "2")
 		http.Error(w, "This replica has no time for more pages. Reload this page, or ask another replica.", http.StatusServiceUnavailable)
 		return
 	}
@@ -225,13 +225,16 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, p *page) {
 	_, _ = w.Write(text) // the client may be gone
 }
 
-// render makes the text of a page. It returns an error if this process has no time for it.
-func (s *site) render(ctx context.Context, p *page) ([]byte, error) {
-	leave, err := api.Turn(ctx)
-	if err != nil {
-		return nil, err
+// render makes the text of a page. It returns an error if this process has no time for it. The answer to a change is made in any case,
+// because it may have what nobody can read again, such as the text of a token.
+func (s *site) render(r *http.Request, p *page) ([]byte, error) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		leave, err := api.Turn(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 	}
-	defer leave()
 	var b bytes.Buffer
 	if err := s.views[p.View].ExecuteTemplate(&b, "layout.html", p); err != nil {
 		panic(fmt.Errorf("render %s: %w", p.View, err))

@@ -33,10 +33,10 @@ func (s State) key(key string) (State, Effect) {
 	case "q":
 		return s, Effect{Quit: true}
 	case "?":
-		s.help = true
+		s.help, s.early = true, nil
 	case "/":
 		if s.Query().Kind != OneRun {
-			s.typing = true
+			s.typing, s.early = true, nil
 		}
 	case "esc", "left", "backspace":
 		return s.leave()
@@ -45,6 +45,7 @@ func (s State) key(key string) (State, Effect) {
 	case "tab", "shift+tab", "1", "2", "3", "4":
 		return s.tab(key)
 	case "s", "S":
+		s.early = nil
 		return s.sorted(key == "S"), Effect{}
 	case "r", "c", "t", "p":
 		return s.act(key), Effect{}

@@ -16,8 +16,8 @@ const (
 	mostPause  = 10 * time.Second
 )
 
-// PauseAfter returns the time between a read of a list with so many rows and the next one. Ten thousand jobs have 7 MB, which a
-// replica should not compute each second for each person who watches.
+// PauseAfter returns the time between a read of a list with so many rows and the next one. A replica should not compute a
+// list of thousands of jobs each second for each person who watches.
 func PauseAfter(rows int) time.Duration {
 	return min(max(time.Duration(rows)*time.Millisecond/2, leastPause), mostPause)
 }

@@ -79,6 +79,7 @@ async function refresh() {
     if (answer.redirected) { location.reload(); return; }
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (answer.ok && $('.problem')) { location.reload(); return; } // what was not available is
+    if ([429, 503].includes(answer.status)) setTimeout(refresh, 1000 * (answer.headers.get('Retry-After') || 2) + 1000 * Math.random());
     if (!answer.ok) {
       const problem = $('.problem', next)?.textContent; // a page of rota, not that of a proxy: the record is gone, or is not for us
       if (answer.status === 401 || [403, 404].includes(answer.status) && problem && problem !== $('.problem')?.textContent) location.reload();
