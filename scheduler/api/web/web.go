@@ -225,8 +225,8 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, p *page) {
 	_, _ = w.Write(text) // the client may be gone
 }
 
-// render makes the text of a page. It returns an error if this process has no time for it. The answer to a change is made in any case,
-// because it may have what nobody can read again, such as the text of a token.
+// render makes the text of a page. It returns an error if this process has no time for it. The answer to a change is made in any
+// case, because it may have what nobody can read again, such as the text of a token.
 func (s *site) render(r *http.Request, p *page) ([]byte, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		leave, err := api.Turn(r.Context())

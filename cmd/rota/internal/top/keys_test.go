@@ -22,12 +22,12 @@ func TestKeysWaitForTheList(t *testing.T) {
 	s.send(Key("enter"), Key("esc"), Key("esc"), Got{snapshot(jobs), false}) // going back forgets keys
 	s.lacks("›")
 	s.send(Key("enter"), Key("enter"), Got{Snapshot{At: noon, Err: errors.New("no answer")}, false}, Got{snapshot(runs), true})
-	s.lacks("› charge ›")                                                         // an error forgets them too
+	s.lacks("› charge ›") // an error forgets them too
 	if !s.last.Wait {
 		t.Error("no pause follows a snapshot without keys that wait for it")
 	}
-	s.send(Key("esc"), Key("enter"), Key("/"), Key("r"), Got{snapshot(jobs), false}, Key("y")) // the filter gets its keys
-	s.shows("ry")
+	s.send(Key("esc"), Key("enter"), Key("/"), Key("x"), Got{snapshot(jobs), false}, Key("w")) // the filter gets its keys
+	s.shows("xw")
 	s.lacks("›")
 }
 
