@@ -66,7 +66,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	loop.Every(ctx, retryPause, func(ctx context.Context) { // the pause gives another process with this name a chance
 		held, err := r.open(ctx)
 		if err != nil {
-			if text := failure.Short(err); text != logged {
+			if text := failure.Short(err); text != logged && ctx.Err() == nil {
 				r.log.Warn("presence could not be shown", "err", text)
 				logged = text
 			}
