@@ -72,24 +72,36 @@ func TestPanicEndsItsOwnRequestOnly(t *testing.T) {
 	}
 }
 
+// The length of a body is known before its first byte, so one that is too large is refused at once. A read needs no body, so it holds no
+// place until one has arrived.
 func TestBodyThatNeverEnds(t *testing.T) {
 	srv := serve(t, newFake().backend(), func(c *api.Config) { c.RequestTimeout = 50 * time.Millisecond })
-	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(conn, "PUT /v1/jobs/new HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusRequestTimeout {
-		t.Errorf("got %s, want 408", res.Status)
+	for request, want := range map[string]struct {
+		length int
+		status int
+		closed bool
+	}{
+		"PUT /v1/jobs/new": {100, http.StatusRequestTimeout, true},
+		"PUT /v1/jobs/old": {1 << 30, http.StatusRequestEntityTooLarge, true},
+		"GET /livez":       {2, http.StatusOK, false},
+	} {
+		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n{", request, want.length)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if res.StatusCode != want.status || want.closed && !res.Close {
+			t.Errorf("%s: got %s, close %t, want %d", request, res.Status, res.Close, want.status)
+		}
 	}
 }
 

@@ -1,9 +1,7 @@
 package api_test
 
 import (
-	"bufio"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -100,48 +98,6 @@ func TestADeepBodyIsRefused(t *testing.T) {
 	a := ask(t, srv, "POST", "/v1/jobs/report/pause", body, "Content-Type", "application/json")
 	if a.status != http.StatusBadRequest || !strings.Contains(a.text, "exceeded max depth") {
 		t.Errorf("got %d %.300s", a.status, a.text)
-	}
-}
-
-// The length of a body is known before its first byte. A client that waits for an answer before it sends a large body gets one.
-func TestALargeBodyIsRefusedAtOnce(t *testing.T) {
-	srv := serve(t, newFake().backend())
-	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "PUT /v1/jobs/new HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", 1<<30); err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusRequestEntityTooLarge || !res.Close {
-		t.Errorf("got %s, close %t, want 413 and the end of the connection", res.Status, res.Close)
-	}
-}
-
-// A read needs no body, so it holds no place while it waits for one.
-func TestABodyOfAReadIsNotAwaited(t *testing.T) {
-	srv := serve(t, newFake().backend())
-	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := fmt.Fprint(conn, "GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		t.Errorf("got %s, want 200 without a body", res.Status)
 	}
 }
 
