@@ -53,7 +53,7 @@ func TestJobsAsPods(t *testing.T) {
 		Jobs: map[string]job.Spec{
 			"ends": pod(secret, 2, 0), "fails": pod(secret, 1, 3), "adopted": pod(secret, 30, 0), "ended-alone": pod(secret, 5, 4), "canceled": pod(secret, 100, 0),
 			"outage": pod(secret, 20, 0), "brief": brief, "by-hand": pod(secret, 100, 0), "absent": absent, "greedy": greedy, "late": late,
-			"cut-off": cutOff, "orphan": orphan,
+			"cut-off": cutOff, "orphan": orphan, "jobless": pod(secret, 40, 0),
 		},
 	})
 	kinds := []string{"--worker-kinds=kubernetes", "--worker-refs-files=" + secret, "--worker-kubernetes-kubeconfig=" + n.kubeconfig()}
@@ -115,10 +115,12 @@ func TestJobsAsPods(t *testing.T) {
 		p.once("brief")
 	})
 	p.claim("the worker dies", func(t *testing.T) {
-		lives, ends := p.submit("adopted"), p.submit("ended-alone")
-		p.awaitPod("adopted")
-		p.awaitPod("ended-alone")
+		lives, ends, jobless := p.submit("adopted"), p.submit("ended-alone"), p.submit("jobless")
+		for _, name := range []string{"adopted", "ended-alone", "jobless"} {
+			p.awaitPod(name)
+		}
 		first.Kill()
+		n.kubectl("delete", p.jobs("jobless")[0], "--cascade=orphan")
 		cluster.Let(8 * time.Second) // one of the pods ends in the meantime
 		c.AddWorker("w2", kinds...)
 		p.await(lives, job.Succeeded, "")
@@ -126,12 +128,16 @@ func TestJobsAsPods(t *testing.T) {
 		for _, name := range []string{"adopted", "ended-alone"} {
 			p.once(name)
 		}
-		for _, run := range []string{lives, ends} {
+		p.await(jobless, job.Succeeded, "")
+		if jobs, pods := p.jobs("jobless"), p.of("pods", "jobless"); len(jobs) != 0 || len(pods) != 1 {
+			t.Errorf("got Jobs %v and pods %v, want the pod of the first attempt", jobs, pods)
+		}
+		for _, run := range []string{lives, ends, jobless} {
 			r := p.run(run)
 			if r.Attempt != 2 || len(r.Attempts) != 2 || r.Attempts[0].State != job.Lost {
 				t.Errorf("%s: got attempt %d after %+v, want a second one after a lost one", run, r.Attempt, r.Attempts)
 			}
-			if out := p.logs(run); !strings.Contains(out, "of attempt 1") || !strings.Contains(out, fmt.Sprintf("attempt 1 token %d", r.Attempts[0].Token)) {
+			if out := p.logs(run); strings.Contains(out, "of attempt 1") == (run == jobless) || !strings.Contains(out, fmt.Sprintf("attempt 1 token %d", r.Attempts[0].Token)) {
 				t.Errorf("%s: output %q, want that of the pod with the first token", run, out)
 			}
 		}

@@ -166,7 +166,9 @@ func (a *attempt) remove(see func(view) *job.Outcome) (*job.Outcome, error) {
 		err := a.delete(ctx, a.name)
 		switch {
 		case errors.Is(err, kubeapi.ErrNotFound):
-			return nil, nil
+			if v, err := a.view(ctx); err == nil && (v.pod == nil || v.pod.over()) { // a pod may outlive its Job
+				return nil, nil
+			}
 		case err == nil:
 			deleted = true
 		case ctx.Err() == nil:

@@ -23,6 +23,9 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 	found := &batchJob{}
 	err := a.persist(ctx, func(ctx context.Context) error { return a.find(ctx, found) })
 	if errors.Is(err, kubeapi.ErrNotFound) {
+		if orphaned, err := a.orphaned(ctx); err != nil || orphaned {
+			return err
+		}
 		if executor.NoDescriptor(unresolved) {
 			return unresolved
 		}
@@ -59,6 +62,21 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 		_, _ = a.remove(unwanted)
 	}
 	return err
+}
+
+// orphaned reports whether an earlier attempt left a pod whose Job somebody has deleted. Such a pod ends later than the Job, or
+// continues if the Job was deleted with --cascade=orphan. Another Job would execute the run beside it.
+func (a *attempt) orphaned(ctx context.Context) (bool, error) {
+	if a.first() {
+		return false, nil
+	}
+	var v view
+	err := a.persist(ctx, func(ctx context.Context) (err error) { v, err = a.view(ctx); return err })
+	if v.pod == nil {
+		return false, err
+	}
+	a.note("adopted pod %s, whose %s was deleted", v.pod.Metadata.Name, a.label())
+	return true, err
 }
 
 // find reads the Job. A Job that is being deleted counts as an error that passes.

@@ -109,6 +109,9 @@ func (p *pod) started() bool {
 	return c != nil && (c.State.Running != nil || c.State.Terminated != nil)
 }
 
+// over reports whether all containers have ended.
+func (p *pod) over() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
+
 // finishedAt returns when the job's container ended; the zero time if that is not known.
 func (p *pod) finishedAt() (at time.Time) {
 	if c := p.container(); c != nil && c.State.Terminated != nil {

@@ -115,8 +115,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.find(w, s.jobs[name])
 	case "DELETE jobs":
 		s.find(w, s.jobs[name])
+		if s.jobs[name] != nil {
+			delete(s.pods, name)
+		}
 		delete(s.jobs, name)
-		delete(s.pods, name)
 	case "POST secrets":
 		name = body["metadata"].(map[string]any)["name"].(string)
 		s.secrets[name] = body
