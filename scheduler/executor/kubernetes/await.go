@@ -129,7 +129,7 @@ func (v view) ending() bool {
 // view reads the Job and its pod.
 func (a *attempt) view(ctx context.Context) (v view, err error) {
 	v.job = new(batchJob)
-	switch err := a.api.Call(ctx, http.MethodGet, a.jobs()+"/"+a.name, nil, v.job); {
+	switch err := a.call(ctx, http.MethodGet, a.jobs()+"/"+a.name, nil, v.job); {
 	case errors.Is(err, kubeapi.ErrNotFound):
 		v.job = nil
 	case err != nil:
@@ -137,7 +137,7 @@ func (a *attempt) view(ctx context.Context) (v view, err error) {
 	}
 	var list podList
 	query := url.Values{"labelSelector": {"job-name=" + a.name}}
-	if err := a.api.Call(ctx, http.MethodGet, a.objects()+"/pods?"+query.Encode(), nil, &list); err != nil {
+	if err := a.call(ctx, http.MethodGet, a.objects()+"/pods?"+query.Encode(), nil, &list); err != nil {
 		return view{}, err
 	}
 	v.pod = list.latest()
@@ -146,11 +146,12 @@ func (a *attempt) view(ctx context.Context) (v view, err error) {
 
 // delete deletes a Job. It exists until its pod has ended.
 func (a *attempt) delete(ctx context.Context, name string) error {
-	return a.api.Call(ctx, http.MethodDelete, a.jobs()+"/"+name, map[string]any{"propagationPolicy": "Foreground"}, nil)
+	return a.call(ctx, http.MethodDelete, a.jobs()+"/"+name, map[string]any{"propagationPolicy": "Foreground"}, nil)
 }
 
 // remove deletes the Job, and waits until its pod is gone. It does not wait for long if another worker may execute the run. Before
-// it deletes the Job, it calls see. If see returns an outcome, the Job stays: it ended unnoticed while the API server was away.
+// it deletes the Job, it calls see. If see returns an outcome, the Job stays: it ended unnoticed while the API server was away. So
+// after an outage, it deletes no Job before the kubelet could report its end.
 func (a *attempt) remove(see func(view) *job.Outcome) (*job.Outcome, error) {
 	ctx, cancel := context.WithTimeout(a.patience, a.req.Spec.KillGrace.Std()+removeLimit)
 	defer cancel()
@@ -160,6 +161,9 @@ func (a *attempt) remove(see func(view) *job.Outcome) (*job.Outcome, error) {
 			if v, err := a.view(ctx); err == nil && !v.endsByDeletion() {
 				if o := see(v); o != nil {
 					return o, nil
+				}
+				if a.unreported(v) {
+					continue
 				}
 			}
 		}

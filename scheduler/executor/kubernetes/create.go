@@ -82,7 +82,7 @@ func (a *attempt) orphaned(ctx context.Context) (bool, error) {
 // find reads the Job. A Job that is being deleted counts as an error that passes.
 func (a *attempt) find(ctx context.Context, found *batchJob) error {
 	*found = batchJob{}
-	err := a.api.Call(ctx, http.MethodGet, a.jobs()+"/"+a.name, nil, found)
+	err := a.call(ctx, http.MethodGet, a.jobs()+"/"+a.name, nil, found)
 	a.located = a.located || err == nil || errors.Is(err, kubeapi.ErrNotFound)
 	if err == nil && found.Metadata.deleted() {
 		return fmt.Errorf("%s is being deleted", a.label())
@@ -96,7 +96,7 @@ func (a *attempt) post(ctx context.Context, plain, secret map[string]string, cre
 	if err != nil {
 		return &refusal{text: err.Error(), final: true}
 	}
-	err = a.api.Call(ctx, http.MethodPost, a.jobs(), m, created)
+	err = a.call(ctx, http.MethodPost, a.jobs(), m, created)
 	if !errors.Is(err, kubeapi.ErrConflict) {
 		return err
 	}
@@ -109,7 +109,7 @@ func (a *attempt) post(ctx context.Context, plain, secret map[string]string, cre
 
 // release creates the Secret of a suspended Job, and lets the Job begin. The Secret is deleted with the Job.
 func (a *attempt) release(ctx context.Context, owner *batchJob, secret map[string]string) error {
-	err := a.api.Call(ctx, http.MethodPost, a.objects()+"/secrets", map[string]any{
+	err := a.call(ctx, http.MethodPost, a.objects()+"/secrets", map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true, "stringData": secret,
 		"metadata": map[string]any{
 			"name": a.name, "labels": map[string]any{managedLabel: "rota", runLabel: a.req.Run.PodHash()},
@@ -122,7 +122,7 @@ func (a *attempt) release(ctx context.Context, owner *batchJob, secret map[strin
 		return err
 	}
 	begin := map[string]any{"spec": map[string]any{"suspend": false}}
-	return a.api.Call(ctx, http.MethodPatch, a.jobs()+"/"+a.name, begin, nil)
+	return a.call(ctx, http.MethodPatch, a.jobs()+"/"+a.name, begin, nil)
 }
 
 // removeEarlier deletes the unfinished Jobs of earlier attempts, such as one that the leader gave up after its timeout. It returns

@@ -84,6 +84,7 @@ type attempt struct {
 	out             io.Writer
 	namespace, name string
 	located         bool            // the API server has said whether the Job exists. From then on, this attempt may have created it
+	silent          time.Time       // when the API server last gave no answer; zero: always answered
 	waiting         bool            // the output says that the attempt waits for the API server
 	patience        context.Context // outlives the attempt's context. It ends when another worker may execute the run
 }

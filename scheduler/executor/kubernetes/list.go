@@ -19,7 +19,7 @@ func (a *attempt) eachJob(ctx context.Context, query url.Values, f func(*batchJo
 	for limit := jobsPage; ; {
 		query.Set("limit", strconv.Itoa(limit))
 		var page jobList
-		err := a.api.Call(ctx, http.MethodGet, a.jobs()+"?"+query.Encode(), nil, &page)
+		err := a.call(ctx, http.MethodGet, a.jobs()+"?"+query.Encode(), nil, &page)
 		if errors.Is(err, kubeapi.ErrTooLarge) && limit > 1 {
 			limit /= 2
 			continue

@@ -162,18 +162,50 @@ func TestATimeoutInAnOutageLeavesTheJob(t *testing.T) {
 	}
 }
 
-// TestAJobThatEndedInAnOutageKeepsItsOutcome cancels a run while the server is silent. It comes back before the attempt gives up
-// deleting the Job, whose pod has ended.
+// TestAJobThatEndedInAnOutageKeepsItsOutcome ends an attempt while the server is silent, or just after it. The pod ended during the
+// outage, which the server knows at once or later: the kubelet reports it.
 func TestAJobThatEndedInAnOutageKeepsItsOutcome(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{ends: time.Now().Add(30 * time.Second), outages: []outage{silent(28*time.Second, 49*time.Second)}}
-		ctx, cancel := context.WithCancelCause(t.Context())
-		defer cancel(nil)
-		defer time.AfterFunc(29*time.Second, func() { cancel(executor.ErrCanceled) }).Stop()
-		if o := s.executor().Execute(ctx, request(&bytes.Buffer{})); o.State != job.Succeeded || s.deleted {
-			t.Errorf("got %+v, deleted %v, want the exit of the program", o, s.deleted)
-		}
-	})
+	for name, c := range map[string]struct {
+		over  time.Duration // when the attempt ends
+		cause error
+		known time.Duration // when the server knows the end of the pod
+	}{
+		"canceled in the outage":                {over: 29 * time.Second, cause: executor.ErrCanceled, known: 30 * time.Second},
+		"canceled in the outage, reported late": {over: 29 * time.Second, cause: executor.ErrCanceled, known: 59 * time.Second},
+		"canceled after it, reported late":      {over: 50 * time.Second, cause: executor.ErrCanceled, known: 59 * time.Second},
+		"timed out after it, reported late":     {over: 50 * time.Second, cause: executor.ErrTimeout, known: 59 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &scripted{ends: time.Now().Add(c.known), outages: []outage{silent(28*time.Second, 49*time.Second)}}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				defer time.AfterFunc(c.over, func() { cancel(c.cause) }).Stop()
+				if o := s.executor().Execute(ctx, request(&bytes.Buffer{})); o.State != job.Succeeded || s.deleted {
+					t.Errorf("got %+v, deleted %v, want the exit of the program", o, s.deleted)
+				}
+			})
+		})
+	}
+}
+
+// TestAJobIsDeletedAtOnce cancels a run whose server always answered, or was silent long ago.
+func TestAJobIsDeletedAtOnce(t *testing.T) {
+	for _, outages := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scripted{ends: time.Now().Add(time.Hour)}
+			for range outages {
+				s.outages = append(s.outages, silent(2*time.Second, 12*time.Second))
+			}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, executor.ErrCanceled)
+			defer cancel()
+			began := time.Now()
+			o := s.executor().Execute(ctx, request(&bytes.Buffer{}))
+			if took := time.Since(began); o.State != job.Canceled || !s.deleted || took > 31*time.Second {
+				t.Errorf("%d outages: got %+v after %v, deleted %v", outages, o, took, s.deleted)
+			}
+		})
+	}
 }
 
 // TestAJobThatSomebodySuspendsStaysSuspended has a controller that suspends new Jobs until there is room, such as Kueue.

@@ -44,7 +44,7 @@ func (e *Executor) Check(ctx context.Context) error {
 	if len(e.cfg.Namespaces) > 0 {
 		a.namespace = e.cfg.Namespaces[0]
 	}
-	err := a.api.Call(ctx, http.MethodGet, a.jobs()+"/rota-check", nil, nil)
+	err := a.call(ctx, http.MethodGet, a.jobs()+"/rota-check", nil, nil)
 	if err != nil && a.refused(err) != nil {
 		return nil
 	}
@@ -110,6 +110,28 @@ func (a *attempt) refused(err error) error {
 		return &refusal{text: "the API server refuses the Job: " + text, final: true}
 	}
 	return nil
+}
+
+// reportLimit is how long after an outage of the API server a kubelet may take to report that a pod has ended: it tries each ten
+// seconds.
+const reportLimit = 15 * time.Second
+
+// call calls the API server, and remembers when it last gave no answer.
+func (a *attempt) call(ctx context.Context, method, path string, in, out any) error {
+	began := time.Now()
+	err := a.api.Call(ctx, method, path, in, out)
+	var status *kubeapi.StatusError
+	switch answered := errors.As(err, &status) && status.Code < http.StatusInternalServerError; {
+	case err == nil, answered:
+	case ctx.Err() == nil, time.Since(began) > silentLimit: // otherwise the end of ctx interrupted the call
+		a.silent = time.Now()
+	}
+	return err
+}
+
+// unreported reports whether the pod may have ended, although the API server does not know it yet.
+func (a *attempt) unreported(v view) bool {
+	return v.pod != nil && !v.pod.over() && time.Since(a.silent) < reportLimit
 }
 
 // unanswered notes once that the attempt waits, and answered that it continues.
