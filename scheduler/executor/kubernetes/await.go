@@ -150,32 +150,28 @@ func (a *attempt) delete(ctx context.Context, name string) error {
 }
 
 // remove deletes the Job, and waits until its pod is gone. It does not wait for long if another worker may execute the run. Before
-// it deletes the Job, it calls see. If see returns an outcome, the Job stays: it ended unnoticed while the API server was away. So
-// after an outage, it deletes no Job before the kubelet could report its end.
+// and after the deletion, it calls see while the program may have ended before it. If see returns an outcome, that counts: the API
+// server or the kubelet was away when the program ended. So after an outage, remove deletes no Job before the kubelet could report
+// its end.
 func (a *attempt) remove(see func(view) *job.Outcome) (*job.Outcome, error) {
 	ctx, cancel := context.WithTimeout(a.patience, a.req.Spec.KillGrace.Std()+removeLimit)
 	defer cancel()
 	last := errors.New("its pod has not ended")
-	for deleted := false; ctx.Err() == nil; sleep(ctx, pollRemoved) {
-		if !deleted {
-			if v, err := a.view(ctx); err == nil && !v.endsByDeletion() {
-				if o := see(v); o != nil {
-					return o, nil
-				}
-				if a.unreported(v) {
-					continue
-				}
+	for ; ctx.Err() == nil; sleep(ctx, pollRemoved) {
+		v, err := a.view(ctx)
+		switch {
+		case err != nil:
+		case v.job == nil && (v.pod == nil || v.pod.over()): // a pod may outlive its Job
+			return nil, nil
+		case !v.endsByDeletion():
+			if o := see(v); o != nil {
+				return o, nil
+			}
+			if a.unreported(v) {
+				continue
 			}
 		}
-		err := a.delete(ctx, a.name)
-		switch {
-		case errors.Is(err, kubeapi.ErrNotFound):
-			if v, err := a.view(ctx); err == nil && (v.pod == nil || v.pod.over()) { // a pod may outlive its Job
-				return nil, nil
-			}
-		case err == nil:
-			deleted = true
-		case ctx.Err() == nil:
+		if err := a.delete(ctx, a.name); err != nil && !errors.Is(err, kubeapi.ErrNotFound) && ctx.Err() == nil {
 			last = err
 		}
 	}

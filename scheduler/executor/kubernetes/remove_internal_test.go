@@ -14,9 +14,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/kubeapi"
 )
 
-// forgetful deletes a Job at 10:00:00, but its answer is lost. The program ends well then. The second deletion finds no Job.
+// forgetful deletes a Job at 10:00:00, but its answer may be lost. The API server learns then that the program ended well. The second
+// deletion finds no Job.
 type forgetful struct {
 	streams
+	answer    error
 	deletions int
 	finished  string
 }
@@ -26,7 +28,7 @@ func (f *forgetful) Call(_ context.Context, method, path string, _, out any) err
 	switch {
 	case method == http.MethodDelete:
 		if f.deletions++; f.deletions == 1 {
-			return io.ErrUnexpectedEOF
+			return f.answer
 		}
 		return &kubeapi.StatusError{Code: http.StatusNotFound}
 	case f.deletions == 0 && strings.Contains(path, "/pods?"):
@@ -34,27 +36,31 @@ func (f *forgetful) Call(_ context.Context, method, path string, _, out any) err
 	case strings.Contains(path, "/pods?"):
 		text = `{"items":[{"status":{"phase":"Succeeded","containerStatuses":[` +
 			`{"name":"job","state":{"terminated":{"exitCode":0,"finishedAt":"2026-11-25T` + f.finished + `Z"}}}]}}]}`
+	case f.deletions > 1:
+		return &kubeapi.StatusError{Code: http.StatusNotFound}
 	case f.deletions > 0:
 		text = `{"metadata":{"deletionTimestamp":"2026-11-25T10:00:00Z"}}`
 	}
 	return json.Unmarshal([]byte(text), out)
 }
 
-// TestADeletionWithoutAnAnswer ends an attempt whose program exits with 0 after the signal to end, or before.
-func TestADeletionWithoutAnAnswer(t *testing.T) {
-	for finished, want := range map[string]job.State{"10:00:01": job.TimedOut, "10:00:00": job.TimedOut, "09:59:59": job.Succeeded} {
-		synctest.Test(t, func(t *testing.T) {
-			req := executor.Request{Spec: job.Spec{Kubernetes: &job.Kubernetes{}}}
-			api := &forgetful{streams: streams{""}, finished: finished}
-			a := &attempt{api: api, req: &req, name: "b", namespace: "a", out: io.Discard, patience: t.Context()}
-			output := a.newOutput()
-			defer output.stop()
-			ctx, cancel := context.WithCancelCause(t.Context())
-			cancel(executor.ErrTimeout)
-			if o := a.interrupted(ctx, output); o.State != want {
-				t.Errorf("the program ended at %s: got %+v, want %s", finished, o, want)
-			}
-		})
+// TestAnExitBeforeTheDeletion ends an attempt whose program exits with 0 after the signal to end, or before.
+func TestAnExitBeforeTheDeletion(t *testing.T) {
+	for _, answer := range []error{nil, io.ErrUnexpectedEOF} {
+		for finished, want := range map[string]job.State{"10:00:01": job.TimedOut, "10:00:00": job.TimedOut, "09:59:59": job.Succeeded} {
+			synctest.Test(t, func(t *testing.T) {
+				req := executor.Request{Spec: job.Spec{Kubernetes: &job.Kubernetes{}}}
+				api := &forgetful{streams: streams{""}, answer: answer, finished: finished}
+				a := &attempt{api: api, req: &req, name: "b", namespace: "a", out: io.Discard, patience: t.Context()}
+				output := a.newOutput()
+				defer output.stop()
+				ctx, cancel := context.WithCancelCause(t.Context())
+				cancel(executor.ErrTimeout)
+				if o := a.interrupted(ctx, output); o.State != want {
+					t.Errorf("the program ended at %s, the deletion was answered by %v: got %+v, want %s", finished, answer, o, want)
+				}
+			})
+		}
 	}
 }
 
