@@ -1,0 +1,407 @@
+package planner_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/planner"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// quiet is a cluster with one exact clock, in which only leaders fail. So the documentation alone says what becomes of each slot:
+// see judge. Its actions happen at their exact times.
+type quiet struct {
+	*rand.Rand
+	seed    uint64
+	now     time.Time
+	store   *fakeStore
+	config  planner.Config
+	names   []string         // of the jobs
+	leader  *planner.Planner // nil: no replica leads
+	fed     int
+	actions []action             // in the order of their times
+	ends    map[string]time.Time // when the running attempts end
+	lives   map[string]*life     // all runs, by name
+	scanned int
+	skips   map[string][]*job.Event // skipped ranges of each job
+	down    []stretch                  // when no replica led
+	paused  map[string][]stretch       // by job; "": all jobs
+	log     func(string, ...any)
+}
+
+// action is something that a client or a replica does.
+type action struct {
+	at time.Time
+	do func()
+}
+
+// stretch is a stretch of time, without its end.
+type stretch struct{ from, to time.Time }
+
+func (s stretch) has(at time.Time) bool { return !at.Before(s.from) && at.Before(s.to) }
+
+func within(at time.Time, list ...[]stretch) bool {
+	for _, l := range list {
+		if slices.ContainsFunc(l, func(s stretch) bool { return s.has(at) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// never is later than every time of a cluster.
+var never = midnight.Add(10_000 * time.Hour)
+
+// life is what happened to a run.
+type life struct {
+	*job.Run             // its latest record
+	created  time.Time
+	pending  []string    // reasons with which it waited
+	armed    []time.Time // when attempts were armed that were not taken back
+	holds    []stretch   // when it was at a worker
+	started  []time.Time // when attempts began
+	over     []time.Time // when attempts ended
+	due      []time.Time // when the attempts after the first were due
+	asked    time.Time   // since when it waits for a person
+	approved time.Time
+	stopped  time.Time // when somebody asked to end it
+	ended    time.Time // zero: it has not
+}
+
+// first returns when the run began; zero if it has not.
+func (l *life) first() time.Time {
+	if len(l.started) == 0 {
+		return time.Time{}
+	}
+	return l.started[0]
+}
+
+func newQuiet(seed uint64, log func(string, ...any)) *quiet {
+	q := &quiet{
+		Rand: rand.New(rand.NewPCG(seed, 2)), seed: seed, now: midnight.Add(time.Millisecond), store: newFakeStore(),
+		ends: make(map[string]time.Time), lives: make(map[string]*life), skips: make(map[string][]*job.Event),
+		paused: make(map[string][]stretch),
+	}
+	q.log = func(format string, args ...any) { log(q.now.Format("15:04:05.000 ")+format, args...) }
+	q.config.ArmAhead = []time.Duration{0, 2 * time.Second, 10 * time.Second}[q.IntN(3)]
+	q.store.onCommit = func(d job.Decision) {
+		if e := d.Event; e != nil && e.Kind == job.EventSkipped {
+			copied := *e
+			copied.At = q.now
+			q.skips[d.Job] = append(q.skips[d.Job], &copied)
+			q.log("skip %s %v to %v: %s", d.Job, e.From, e.To, e.Reason)
+		}
+	}
+	return q
+}
+
+func (q *quiet) chance(p float64) bool { return q.Float64() < p }
+
+func (q *quiet) upTo(d time.Duration) time.Duration { return time.Duration(q.Int64N(int64(d)) + 1) }
+
+// at plans an action.
+func (q *quiet) at(at time.Time, do func()) { q.actions = append(q.actions, action{at, do}) }
+
+func (q *quiet) define(name string, spec job.Spec) {
+	spec.Command = []string{"true"}
+	j, _ := job.Define(q.store.job(name), name, spec, job.Origin{}, q.now)
+	q.store.putJob(j)
+	s := j.Spec
+	q.log("define %s: every %v, after %v, overlap %s, missed %s, window %v, limit %d, start_within %v, approve %v, limits %v",
+		name, s.Every, s.After, s.Overlap, s.Missed, s.MissedWindow, s.MissedLimit, s.StartWithin, s.Approve, s.Limits)
+}
+
+// lead lets a new replica lead.
+func (q *quiet) lead() {
+	if q.leader != nil {
+		return
+	}
+	q.log("a replica leads")
+	if n := len(q.down); n > 0 {
+		q.down[n-1].to = q.now
+	}
+	q.leader, q.fed = planner.New(q.config), len(q.store.log)
+	q.store.term++
+	for _, c := range q.store.snapshot() {
+		q.leader.Apply(c, q.now)
+	}
+	q.leader.Lead(q.now)
+}
+
+func (q *quiet) crash() {
+	if q.leader != nil {
+		q.log("the leader crashes")
+		q.leader, q.down = nil, append(q.down, stretch{q.now, never})
+	}
+}
+
+// pause pauses or resumes a job; "" stands for all jobs.
+func (q *quiet) pause(name string, paused bool) {
+	var p *job.Pause
+	if paused {
+		p = &job.Pause{At: q.now}
+	}
+	changed := false
+	if name == "" {
+		var g job.Gate
+		if g, changed = q.store.gate().SetPause(p, q.now); changed {
+			q.store.put(job.Change{Kind: job.RecordGate, Value: &g})
+		}
+	} else {
+		var j job.Job
+		if j, changed = q.store.job(name).SetPause(p, q.now); changed {
+			q.store.putJob(j)
+		}
+	}
+	switch list := q.paused[name]; {
+	case !changed:
+		return
+	case paused:
+		q.paused[name] = append(list, stretch{q.now, never})
+	default:
+		list[len(list)-1].to = q.now
+	}
+	q.log("pause %q: %v", name, paused)
+}
+
+// submit runs a job by hand.
+func (q *quiet) submit(name string) {
+	id := fmt.Sprintf("m%d", q.store.rev)
+	q.store.put(job.Change{Kind: job.RecordRun, Name: name + "/" + id, Value: &job.Run{
+		Job: name, ID: id, Kind: job.KindManual, Slot: q.now, Due: q.now, State: job.Pending, Created: q.now,
+	}})
+}
+
+// each returns the runs that have not ended, by name.
+func (q *quiet) each(yield func(*job.Run) bool) {
+	for _, r := range q.store.runs() {
+		if !r.State.Terminal() && !yield(r) {
+			return
+		}
+	}
+}
+
+func (q *quiet) cancelOne(jobs []string) {
+	for r := range q.each {
+		if slices.Contains(jobs, r.Job) && q.chance(0.5) {
+			next, _ := r.Stop(job.Cancel{At: q.now, By: "alice", Reason: "asked for"})
+			q.log("cancel %s", r.Name())
+			_ = q.store.stopRun(next)
+			return
+		}
+	}
+}
+
+func (q *quiet) approveOne(approved bool) {
+	for r := range q.each {
+		if r.AwaitsApproval() {
+			next, _ := r.Decide(r2rule(r), job.Verdict{Approved: approved, At: q.now, Who: "alice"})
+			_, _ = q.store.writeRun(next)
+			return
+		}
+	}
+}
+
+func r2rule(r *job.Run) *job.Approve { return &job.Approve{By: r.Approval.By} }
+
+// run lets the cluster act until a time.
+func (q *quiet) run(end time.Time) error {
+	slices.SortStableFunc(q.actions, func(a, b action) int { return a.at.Compare(b.at) })
+	for !q.now.After(end) {
+		for len(q.actions) > 0 && !q.actions[0].at.After(q.now) {
+			q.actions[0].do()
+			q.actions = q.actions[1:]
+			q.scan()
+		}
+		for round := 0; q.work() || q.decide(); round++ {
+			if q.scan(); round > 2000 {
+				return fmt.Errorf("seed %d: the cluster does not become idle at %v", q.seed, q.now)
+			}
+		}
+		q.now = q.next(end)
+	}
+	return nil
+}
+
+// next returns when something happens next.
+func (q *quiet) next(end time.Time) time.Time {
+	next := end.Add(1)
+	sooner := func(at time.Time) {
+		if at.After(q.now) && at.Before(next) {
+			next = at
+		}
+	}
+	if len(q.actions) > 0 {
+		sooner(q.actions[0].at)
+	}
+	if q.leader != nil {
+		if at, ok := q.leader.Next(); ok {
+			sooner(at)
+		}
+	}
+	for r := range q.each {
+		if sooner(q.endOf(r)); r.State == job.Armed {
+			sooner(r.Due)
+		}
+	}
+	return next
+}
+
+// decide lets the leader decide.
+func (q *quiet) decide() bool {
+	if q.leader == nil {
+		return false
+	}
+	for ; q.fed < len(q.store.log); q.fed++ {
+		q.leader.Apply(asMirrored(q.store.log[q.fed]), q.now)
+	}
+	ds := q.leader.Plan(q.now, 100)
+	if len(ds) > 0 {
+		for i, a := range q.store.commit(q.store.term, ds) {
+			q.leader.Resolve(ds[i], a, q.now)
+		}
+	}
+	return len(ds) > 0
+}
+
+// work lets the workers begin and end attempts.
+func (q *quiet) work() (busy bool) {
+	for r := range q.each {
+		name := r.Name()
+		switch {
+		case r.State == job.Armed && r.Due.After(q.now):
+			continue
+		case r.State == job.Armed && r.Due.After(r.Armed) && q.hasChanged(r):
+			next, _ := r.Recall("the job was changed")
+			_, _ = q.store.writeRun(next)
+		case r.State == job.Armed:
+			next, _ := r.Claim(r.Rev, q.now)
+			_, _ = q.store.writeRun(next)
+			q.ends[name] = q.now.Add(q.takes(r))
+		case r.State == job.Running && !q.endOf(r).After(q.now):
+			next, err := q.outcome(r)
+			if err != nil {
+				panic(err)
+			}
+			_, _ = q.store.writeRun(next)
+		default:
+			continue
+		}
+		busy = true
+		q.scan()
+	}
+	return busy
+}
+
+// hasChanged reports whether the job of r was changed since r was armed, or all jobs are paused. Then its worker hands it back.
+func (q *quiet) hasChanged(r *job.Run) bool {
+	gate := q.store.records[recordKey{job.RecordGate, ""}]
+	return q.store.job(r.Job).Rev > r.Rev || q.store.gate().Paused != nil && gate.Rev > r.Rev
+}
+
+// endOf returns when the present attempt ends, which may have been asked to.
+func (q *quiet) endOf(r *job.Run) time.Time {
+	at := q.ends[r.Name()]
+	if r.Cancel == nil {
+		return at
+	}
+	return job.Earlier(at, r.Cancel.At.Add(time.Duration(q.dice(r).Int64N(int64(3*time.Second)))))
+}
+
+// dice returns the random numbers of an attempt.
+func (q *quiet) dice(r *job.Run) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d", r.Name(), r.Attempt)
+	return rand.New(rand.NewPCG(q.seed, h.Sum64()))
+}
+
+// takes returns how long an attempt takes: often less than a period of the jobs, sometimes several.
+func (q *quiet) takes(r *job.Run) time.Duration {
+	d := q.dice(r)
+	share := []float64{0.02, 0.1, 0.4, 0.8, 1.3, 2.6, 5}[d.IntN(7)]
+	if strings.HasPrefix(r.Job, "b") || strings.HasPrefix(r.Job, "c") {
+		share /= 3
+	}
+	return time.Duration(share*float64(20*time.Second)) + time.Duration(d.Int64N(int64(2*time.Second)))
+}
+
+func (q *quiet) outcome(r *job.Run) (job.Run, error) {
+	d := q.dice(r)
+	o := job.Outcome{State: job.Succeeded, At: q.now}
+	switch _ = d.IntN(7); {
+	case r.Cancel != nil:
+		o.State = job.Canceled
+		return r.Finish(o)
+	case d.Float64() < 0.3:
+		o.State, o.Retry, o.Reason = job.Failed, true, "exit code 1"
+		ended := policy.EndedAttempt{Spec: q.store.job(r.Job).Spec, Run: r, Outcome: o, Now: q.now, Random: d.Float64()}
+		var again *policy.Retry
+		if o, again = policy.DecideRetry(ended); again != nil {
+			return r.Requeue(o, again.Due, again.Reason)
+		}
+	}
+	return r.Finish(o)
+}
+
+// scan takes in the changes of runs since the last call.
+func (q *quiet) scan() {
+	for ; q.scanned < len(q.store.log); q.scanned++ {
+		r := job.ValueOf[job.Run](q.store.log[q.scanned])
+		if r == nil {
+			continue
+		}
+		q.log("%s", describe(r))
+		l := q.lives[r.Name()]
+		if l == nil {
+			l = &life{created: q.now, Run: &job.Run{}}
+			q.lives[r.Name()] = l
+		}
+		l.note(r, q.now)
+	}
+}
+
+// note takes in a new record of the run.
+func (l *life) note(r *job.Run, now time.Time) {
+	was := l.Run
+	l.Run = r
+	at := func(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }
+	if n := len(l.holds); at(was) && (!at(r) || r.State == job.Armed) {
+		l.holds[n-1].to = now
+	}
+	if at(r) && (!at(was) || r.State == job.Armed) {
+		l.holds = append(l.holds, stretch{now, never})
+	}
+	switch {
+	case r.State == job.Armed && was.State != job.Armed:
+		l.armed = append(l.armed, now)
+	case r.State == job.Running && was.State != job.Running:
+		l.started = append(l.started, now)
+	case was.State == job.Armed && r.State != job.Running: // taken back
+		l.armed = l.armed[:len(l.armed)-1]
+	}
+	if was.State == job.Running && r.State != job.Running {
+		if l.over = append(l.over, now); r.State == job.Pending {
+			l.due = append(l.due, r.Due)
+		}
+	}
+	if r.State == job.Pending {
+		l.pending = append(l.pending, r.Reason)
+	}
+	if r.AwaitsApproval() && l.asked.IsZero() {
+		l.asked = now
+	}
+	if a := r.Approval; a != nil && a.Approved && l.approved.IsZero() {
+		l.approved = now
+	}
+	if r.Cancel != nil && l.stopped.IsZero() {
+		l.stopped = now
+	}
+	if r.State.Terminal() {
+		l.ended = now
+	}
+}

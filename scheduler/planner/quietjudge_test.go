@@ -1,0 +1,246 @@
+package planner_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// judge says what the documentation allows to become of each slot, and compares it with what became of it. It knows nothing of how
+// the planner decides.
+type judge struct {
+	*quiet
+	until time.Time // what begins later is not judged
+	errs  []string
+}
+
+func (g *judge) fail(format string, args ...any) {
+	if len(g.errs) < 10 {
+		g.errs = append(g.errs, fmt.Sprintf(format, args...))
+	}
+}
+
+// of returns the runs of a job.
+func (g *judge) of(name string) (list []*life) {
+	for _, l := range g.lives {
+		if l.Job == name {
+			list = append(list, l)
+		}
+	}
+	slices.SortFunc(list, func(a, b *life) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// wanted returns since when a run has been due: its slot, its submission, or the end of its parents.
+func (l *life) wanted() time.Time {
+	if l.Kind == job.KindScheduled && len(l.After) == 0 {
+		return l.Slot
+	}
+	return l.created
+}
+
+// delay returns how much later than its time the run began, without the time in which a person kept it waiting.
+func (l *life) delay() time.Duration {
+	if !l.asked.IsZero() {
+		return l.asked.Sub(l.wanted())
+	}
+	if len(l.started) == 0 {
+		return never.Sub(l.wanted())
+	}
+	return l.first().Sub(l.wanted())
+}
+
+// over returns when the run ended; never if it has not.
+func (l *life) end() time.Time {
+	if l.ended.IsZero() {
+		return never
+	}
+	return l.ended
+}
+
+// active returns the runs of a job that are active at a slot, without its own.
+func (g *judge) active(name string, slot time.Time) (list []*life) {
+	for _, l := range g.of(name) {
+		begun := len(l.started) > 0 && !l.first().After(slot)
+		if (l.wanted().Before(slot) || begun) && l.end().After(slot) && !(l.Kind == job.KindScheduled && l.Slot.Equal(slot)) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// slots judges all slots of a job without parents.
+func (g *judge) slots(j *job.Job) {
+	every := j.Spec.Every.Std()
+	for s := j.Created.Truncate(every).Add(every); s.Before(g.until); s = s.Add(every) {
+		r := g.lives[j.Name+"/"+job.SlotID(s)]
+		var reasons []string
+		decided := never
+		for _, e := range g.skips[j.Name] {
+			if covers(s)(e) {
+				reasons, decided = append(reasons, e.Reason), e.At
+			}
+		}
+		if r != nil {
+			decided = r.created
+		}
+		if r != nil && r.State == job.Skipped && len(r.After) == 0 && !strings.HasPrefix(r.Reason, "waited") && r.asked.IsZero() {
+			reasons = append(reasons, r.Reason)
+		} else if r != nil {
+			reasons = append(reasons, "")
+		}
+		if len(reasons) != 1 {
+			g.fail("slot %s %v has the fates %q", j.Name, s, reasons)
+			continue
+		}
+		if why := g.refute(j, s, decided, r, reasons[0]); why != "" {
+			g.fail("slot %s/%s (%q) %s", j.Name, job.SlotID(s), reasons[0], why)
+		}
+	}
+}
+
+// refute returns why a slot must not have had its fate; "" if it may. reason is that of a skipped slot.
+func (g *judge) refute(j *job.Job, s, decided time.Time, r *life, reason string) string {
+	if r != nil && r.State == job.Canceled && len(r.started) == 0 && (r.created.Before(s) || r.end().Before(s)) { // a person was faster
+		return ""
+	}
+	if paused := within(s, g.paused[""], g.paused[j.Name]); paused || reason == "paused" {
+		switch begun := r != nil && len(r.started) > 0; {
+		case !paused:
+			return "lies in no pause"
+		case reason != "paused" && !begun:
+			return "lies in a pause"
+		case begun:
+			return "ran in a pause"
+		}
+		return ""
+	}
+	active, spec := g.active(j.Name, s), j.Spec
+	down := within(s, g.down)
+	onTime := func(l *life) bool { return !l.first().IsZero() && l.first().Equal(l.wanted()) }
+	missed := down // whether missed may decide about it
+	fair := true   // whether each active run was on time
+	for _, l := range active {
+		late := !onTime(l) && (l.delay() > 0 || !l.approved.IsZero() && !l.first().Equal(l.approved)) // TOLERATED
+		fair = fair && !late
+		missed = missed || late || len(l.over) > 1 && len(g.down) > 0
+		for _, d := range g.down { // the next leader finds the slot undecided
+			open := !d.from.Before(s) && d.from.Before(decided)
+			missed, fair = missed || open, fair && !open
+		}
+	}
+	later := s.Add(spec.Every.Std()) // the next slot that lies in no pause
+	for within(later, g.paused[""], g.paused[j.Name]) {
+		later = later.Add(spec.Every.Std())
+	}
+	switch overlap := strings.HasPrefix(reason, "overlap: "); {
+	case strings.HasPrefix(reason, "missed: "):
+		switch kind := strings.TrimPrefix(reason, "missed: "); {
+		case !missed:
+			return fmt.Sprintf("was not missed: %s", g.list(active))
+		case strings.HasPrefix(kind, "nobody could"):
+			if spec.Missed != job.MissedNone {
+				return "is not for missed: none"
+			}
+		case strings.HasPrefix(kind, "a later slot"):
+			if spec.Missed != job.MissedLatest {
+				return "is not for missed: latest"
+			}
+			if e := g.lives[j.Name+"/"+job.SlotID(later)]; e != nil && e.created.Before(later) {
+				return "yields to a slot that was not due"
+			}
+		case strings.HasPrefix(kind, "beyond the limit"):
+			if spec.Missed != job.MissedAll {
+				return "is not for missed: all"
+			}
+		case spec.MissedWindow == 0:
+			return "has no window"
+		}
+	case overlap && reason == "overlap: a later slot replaces it":
+		if spec.Overlap != job.OverlapReplace {
+			return "is not for its overlap"
+		}
+		if len(active) == 0 && !down {
+			return "had no earlier run"
+		}
+	case overlap:
+		if spec.Overlap != job.OverlapSkip {
+			return "is not for its overlap"
+		}
+		id := strings.Fields(reason)[2]
+		l := g.lives[j.Name+"/"+id]
+		switch {
+		case l == nil:
+			return "names no run"
+		case strings.Contains(reason, "would still"):
+			if at := s.Add(l.delay()); l.wanted().After(s) || !l.end().After(at) || down {
+				return "would not have met it"
+			}
+		case !slices.Contains(active, l):
+			return "met no active run"
+		}
+	case reason != "":
+		return "has an unknown reason"
+	case len(active) == 0 && !down: // it runs
+	case spec.Missed == job.MissedNone && down && len(active) == 0 && !g.armedBefore(r, s):
+		return "ran although it was missed"
+	case spec.Missed == job.MissedLatest && down && later.Before(g.until) && within(later, g.down) && !r.created.Before(later) && !g.armedBefore(r, s):
+		return "ran although a later one was missed"
+	case spec.Overlap == job.OverlapSkip && len(active) > 0 && fair && !down:
+		return "met an active run: " + g.list(active)
+	}
+	return ""
+}
+
+// armedBefore reports whether a run was armed ahead of a time, or ended before it.
+func (g *judge) armedBefore(r *life, at time.Time) bool {
+	return r.end().Before(at) || len(r.armed) > 0 && r.armed[0].Before(at)
+}
+
+func (g *judge) list(runs []*life) string {
+	var names []string
+	for _, l := range runs {
+		names = append(names, fmt.Sprintf("%s from %s to %s, delay %v", l.Name(), l.first().Format(time.TimeOnly), l.end().Format(time.TimeOnly), l.delay()))
+	}
+	return strings.Join(names, "; ")
+}
+
+// TestQuietClusterObeysTheDocumentation runs clusters in which only leaders fail, and judges each slot by the documentation.
+func TestQuietClusterObeysTheDocumentation(t *testing.T) {
+	if *simSeed >= 0 {
+		quietly(t, uint64(*simSeed), t.Logf)
+		return
+	}
+	for seed := range *simSeeds {
+		if !quietly(t, uint64(seed), func(string, ...any) {}) {
+			t.Fatalf("reproduce with: go test ./scheduler/planner -run QuietCluster -sim.seed=%d -v", seed)
+		}
+	}
+}
+
+func quietly(t *testing.T, seed uint64, log func(string, ...any)) bool {
+	q := newQuiet(seed, log)
+	g := &judge{quiet: q, until: midnight.Add(8 * time.Minute)}
+	if err := q.scene(g.until); err != nil {
+		t.Error(err)
+		return false
+	}
+	for _, name := range q.names {
+		if j := q.store.job(name); !j.Spec.Step() {
+			g.slots(j)
+		}
+	}
+	for _, l := range q.lives {
+		g.waited(l)
+	}
+	g.steps()
+	g.limits()
+	for _, e := range g.errs {
+		t.Errorf("seed %d: %s", seed, e)
+	}
+	return !t.Failed()
+}

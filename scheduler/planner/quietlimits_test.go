@@ -1,0 +1,99 @@
+package planner_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func (g *judge) limitsOf(l *life) []string { return g.store.job(l.Job).Spec.Limits }
+
+// held returns how many runs held a limit at a time.
+func (g *judge) held(limit string, at time.Time) (n int) {
+	for _, l := range g.lives {
+		if slices.Contains(g.limitsOf(l), limit) && within(at, l.holds) {
+			n++
+		}
+	}
+	return n
+}
+
+// limited returns when a limit of a run was full, or a run before it in the order of the queue waited for it.
+func (g *judge) limited(l *life) (list []stretch) {
+	for _, name := range g.limitsOf(l) {
+		var edges []time.Time
+		for _, o := range g.lives {
+			if o == l || !slices.Contains(g.limitsOf(o), name) {
+				continue
+			}
+			for _, h := range o.holds {
+				edges = append(edges, h.from, h.to)
+			}
+			inherits := g.store.job(o.Job).Spec.Overlap == job.OverlapReplace // the place of the run that it replaces
+			if (inherits || g.precedes(o, l) || o.wanted().Equal(l.wanted())) && len(g.limitsOf(o)) > 1 {
+				until := o.end()
+				if len(o.armed) > 0 {
+					until = o.armed[0]
+				}
+				list = append(list, stretch{o.wanted(), until})
+			}
+		}
+		slices.SortFunc(edges, time.Time.Compare)
+		for i := 1; i < len(edges); i++ {
+			if g.held(name, edges[i-1]) >= quietLimits[name] {
+				list = append(list, stretch{edges[i-1], edges[i]})
+			}
+		}
+	}
+	return list
+}
+
+// precedes reports whether a goes before b where both wait for a limit: by priority, then by the time at which it was due.
+func (g *judge) precedes(a, b *life) bool {
+	x, y := g.store.job(a.Job).Spec.Priority, g.store.job(b.Job).Spec.Priority
+	return x > y || x == y && a.queued().Before(b.queued())
+}
+
+func (l *life) queued() time.Time {
+	if !l.approved.IsZero() {
+		return l.approved
+	}
+	return l.wanted()
+}
+
+// limits judges that no limit was exceeded, and that no run overtook another one.
+func (g *judge) limits() {
+	for _, l := range g.lives {
+		for _, name := range g.limitsOf(l) {
+			for i, h := range l.holds {
+				if n := g.held(name, h.from); n > quietLimits[name] {
+					g.fail("%d runs held limit %s at %v", n, name, h.from)
+				}
+				took := slices.ContainsFunc(g.down, func(d stretch) bool { return d.to.Equal(h.from) }) // a new leader has no queues yet
+				if i == 0 && !took && g.store.job(l.Job).Spec.Overlap != job.OverlapReplace { // such a run inherits its place
+					g.overtook(l, name, h.from)
+				}
+			}
+		}
+	}
+}
+
+// overtook reports runs that waited for nothing else than a limit, and should have got it before l.
+func (g *judge) overtook(l *life, limit string, at time.Time) {
+	for _, o := range g.lives {
+		spec := g.store.job(o.Job).Spec
+		waits := o.Job != l.Job && len(spec.Limits) == 1 && spec.Limits[0] == limit && o.queued().Before(at) && o.created.Before(at) &&
+			o.end().After(at) && (len(o.armed) == 0 || o.armed[0].After(at)) && g.precedes(o, l) && o.asked.IsZero() == o.approved.IsZero()
+		if !waits || within(at, g.paused[""], g.paused[o.Job]) || o.stopped.Equal(at) {
+			continue
+		}
+		free := !slices.ContainsFunc(g.of(o.Job), func(other *life) bool {
+			return other != o && (within(at, other.holds) || other.wanted().Before(o.wanted()) && other.end().After(at) || other.end().Equal(at) ||
+				!other.asked.IsZero() && stretch{other.asked, other.end()}.has(at))
+		})
+		if free {
+			g.fail("run %s got limit %s at %v before %s, which waited for it", l.Name(), limit, at, o.Name())
+		}
+	}
+}

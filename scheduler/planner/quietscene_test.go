@@ -1,0 +1,127 @@
+package planner_test
+
+import (
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// scene defines the jobs of a quiet cluster, disturbs it until a time, and lets it become idle.
+func (q *quiet) scene(until time.Time) error {
+	names := []string{"a", "z", "b", "c", "d"}
+	every := job.Duration(10+5*q.IntN(5)) * job.Duration(time.Second)
+	for _, name := range names[:2] {
+		spec := job.Spec{Every: every, End: &until, Missed: job.MissedPolicies()[q.IntN(3)], Overlap: job.OverlapPolicies()[q.IntN(4)]}
+		if q.chance(0.2) {
+			spec.MissedWindow = job.Duration(q.upTo(time.Minute))
+		}
+		if q.chance(0.2) {
+			spec.MissedLimit = 1 + q.IntN(4)
+		}
+		q.define(name, q.sometimes(spec))
+	}
+	if q.chance(0.5) {
+		for name, n := range quietLimits {
+			l := job.Limit{Name: name, Generation: 1, Updated: q.now, Spec: job.LimitSpec{Concurrent: n}}
+			q.store.put(job.Change{Kind: job.RecordLimit, Name: name, Value: &l})
+		}
+		for _, name := range []string{"l", "m", "n"} {
+			spec := job.Spec{
+				Every: 20 * job.Duration(time.Second), End: &until, Missed: job.MissedPolicies()[q.IntN(3)],
+				Overlap: []job.Overlap{job.OverlapQueue, job.OverlapSkip, job.OverlapReplace}[q.IntN(3)], Priority: q.IntN(2),
+				Limits: [][]string{{"one"}, {"few"}, {"one", "few"}}[q.IntN(3)],
+			}
+			q.define(name, q.sometimes(spec))
+			names = append(names, name)
+		}
+	}
+	q.names = names
+	when := func() job.When { return job.Whens()[q.IntN(3)] }
+	q.define("b", q.sometimes(job.Spec{After: []job.After{{Job: "a", When: when()}}, Overlap: q.stepOverlap()}))
+	after := [][]job.After{{{Job: "a", When: when()}}, {{Job: "a", When: when()}, {Job: "b", When: when()}}, {{Job: "a", When: when()}, {Job: "z", When: when()}}}[q.IntN(3)]
+	q.define("c", q.sometimes(job.Spec{After: after, Overlap: q.stepOverlap()}))
+	q.define("d", q.sometimes(job.Spec{After: []job.After{{Job: "b", When: when()}, {Job: "c", When: when()}}, Overlap: q.stepOverlap()}))
+	q.store.putWorker(job.Worker{Name: "w", Session: "s1", Capacity: 1000})
+	q.lead()
+	q.outages(until)
+	q.people(names, until)
+	q.at(until, func() {
+		q.lead()
+		q.pause("", false)
+		for _, name := range names {
+			q.pause(name, false)
+		}
+	})
+	for at := until; at.Before(until.Add(2*time.Hour)); at = at.Add(time.Minute) {
+		q.at(at, func() { q.approveOne(true) })
+	}
+	return q.run(until.Add(3 * time.Hour))
+}
+
+func (q *quiet) stepOverlap() job.Overlap {
+	return []job.Overlap{job.OverlapQueue, job.OverlapAllow}[q.IntN(2)]
+}
+
+// sometimes adds keys to spec.
+func (q *quiet) sometimes(spec job.Spec) job.Spec {
+	if q.chance(0.4) {
+		spec.Retry = &job.Retry{
+			Max: 1 + q.IntN(3), Backoff: job.BackoffConstant, Jitter: job.JitterNone, Min: job.Duration(q.upTo(15 * time.Second)),
+			MaxDelay: job.Duration(time.Minute),
+		}
+	}
+	if q.chance(0.15) {
+		spec.Approve = &job.Approve{}
+		if q.chance(0.7) {
+			spec.Approve.Within = job.Duration(time.Second + q.upTo(40*time.Second))
+		}
+	}
+	if q.chance(0.2) {
+		spec.StartWithin = job.Duration(time.Second + q.upTo(50*time.Second))
+	}
+	return spec
+}
+
+// quietLimits are how many runs may hold a limit at a time.
+var quietLimits = map[string]int{"one": 1, "few": 2}
+
+// outages plans when no replica leads.
+func (q *quiet) outages(until time.Time) {
+	if q.chance(0.3) {
+		return
+	}
+	for at := q.now.Add(q.upTo(3 * time.Minute)); at.Before(until); at = at.Add(q.upTo(4 * time.Minute)) {
+		q.at(at, q.crash)
+		at = at.Add(q.upTo([]time.Duration{time.Second, 20 * time.Second, 2 * time.Minute}[q.IntN(3)]))
+		q.at(at, q.lead)
+	}
+}
+
+// people plans what clients do.
+func (q *quiet) people(names []string, until time.Time) {
+	often := []float64{0, 0.3, 1}[q.IntN(3)]
+	for at := q.now.Add(time.Second); at.Before(until); at = at.Add(q.upTo(20 * time.Second)) {
+		name := names[q.IntN(len(names))]
+		if q.chance(0.1) {
+			name = ""
+		}
+		if q.chance(0.4) {
+			q.at(at, func() { q.approveOne(q.chance(0.8)) })
+			continue
+		}
+		if !q.chance(often) {
+			continue
+		}
+		switch q.IntN(4) {
+		case 0:
+			q.at(at, func() { q.pause(name, true) })
+			q.at(at.Add(q.upTo(time.Minute)), func() { q.pause(name, false) })
+		case 1:
+			if name != "" {
+				q.at(at, func() { q.submit(name) })
+			}
+		case 2:
+			q.at(at, func() { q.cancelOne(names) })
+		}
+	}
+}
