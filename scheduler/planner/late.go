@@ -53,20 +53,9 @@ func (p *Planner) reportLate(j *jobState, now time.Time) *job.Decision {
 
 // wakeLate schedules the steps behind j that have a finish_by, because a slot of theirs has begun.
 func (p *Planner) wakeLate(j *jobState) {
-	if len(p.steps.children[j.name]) == 0 {
-		return
-	}
-	behind, seen := []*jobState{j}, map[*jobState]bool{j: true}
-	for i := 0; i < len(behind); i++ {
-		for _, child := range p.steps.children[behind[i].name] {
-			if seen[child] {
-				continue
-			}
-			seen[child] = true
-			behind = append(behind, child)
-			if child.def != nil && child.def.Spec.FinishBy != "" {
-				p.markDirty(child)
-			}
+	for step := range p.behind(j) {
+		if step.def != nil && step.def.Spec.FinishBy != "" {
+			p.markDirty(step)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -92,12 +93,33 @@ func (p *Planner) wakeSteps(j *jobState, id string, r *job.Run) {
 	}
 }
 
-// wakeJoins schedules the steps that have j and others as parents, after the cursor of j has moved. If it has moved past a slot
-// without a run, such a step no longer waits for j.
+// behind yields the steps behind j, each once.
+func (p *Planner) behind(j *jobState) iter.Seq[*jobState] {
+	return func(yield func(*jobState) bool) {
+		if len(p.steps.children[j.name]) == 0 { // most jobs
+			return
+		}
+		reached, seen := []*jobState{j}, map[*jobState]bool{j: true}
+		for i := 0; i < len(reached); i++ {
+			for _, child := range p.steps.children[reached[i].name] {
+				if seen[child] {
+					continue
+				}
+				seen[child] = true
+				if reached = append(reached, child); !yield(child) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// wakeJoins schedules the steps behind j that have several parents, after the cursor of j has moved. If it has moved past a slot
+// without a run, neither such a step nor a parent of it waits for j any more.
 func (p *Planner) wakeJoins(j *jobState) {
-	for _, child := range p.steps.children[j.name] {
-		if child.def != nil && len(child.def.Spec.After) > 1 {
-			p.markDirty(child)
+	for step := range p.behind(j) {
+		if step.def != nil && len(step.def.Spec.After) > 1 {
+			p.markDirty(step)
 		}
 	}
 }
@@ -178,6 +200,28 @@ func (p *Planner) passed(j *jobState) *job.Cursor {
 		at.After = job.Later(at.After, j.cursor.After)
 	}
 	return &at
+}
+
+// getsNone reports whether j has no run of a slot, and gets none: it has passed the slot, or all its parents get none either.
+// visited has the jobs that were asked, because others may write a cycle into the store.
+func (p *Planner) getsNone(j *jobState, slot time.Time, visited map[*jobState]bool) bool {
+	none, known := visited[j]
+	switch passed := p.passed(j); {
+	case known:
+		return none
+	case passed == nil || p.steps.bad[j.name+"/"+job.SlotID(slot)] || j.run(job.SlotID(slot)) != nil:
+		return false
+	case passed.Passed(slot) || j.def == nil && !j.unreadable: // decided, or deleted
+		return true
+	case !j.isStep():
+		return false
+	}
+	visited[j] = false
+	visited[j] = !slices.ContainsFunc(j.def.Spec.After, func(a job.After) bool {
+		parent := p.jobs[a.Job]
+		return parent != nil && !p.getsNone(parent, slot, visited)
+	})
+	return visited[j]
 }
 
 // openSlots returns the slots after at for which a parent of the step j has a run, in order.

@@ -126,7 +126,7 @@ func (p *Planner) standing(r *job.Run, a job.Parent) (workflow.Standing, job.Gua
 		return workflow.Standing{}, guard
 	case parent == nil || parent.def == nil && !parent.unreadable:
 		return workflow.Standing{Missing: true, NoJob: true}, job.Guard{Kind: job.RecordJob, Name: a.Job}
-	case r.Kind != job.KindScheduled || p.passed(parent).Passed(r.Slot):
+	case r.Kind != job.KindScheduled || p.getsNone(parent, r.Slot, make(map[*jobState]bool)):
 		return workflow.Standing{Missing: true}, guard
 	}
 	return workflow.Standing{}, guard
