@@ -97,6 +97,8 @@ func (st *stage) do(line string) {
 		st.submit(name, opts)
 	case "start":
 		st.start(name, opts)
+	case "continue":
+		st.store.resume(st.mustRun(st.runID(name)), opts["id"], st.now)
 	case "cancel":
 		st.cancel(st.runID(name))
 	case "approve", "reject":

@@ -11,6 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/planner"
 	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
 )
 
 // quiet is a cluster with one exact clock, in which only leaders fail. So the documentation alone says what becomes of each slot:
@@ -29,8 +30,8 @@ type quiet struct {
 	lives   map[string]*life     // all runs, by name
 	scanned int
 	skips   map[string][]*job.Event // skipped ranges of each job
-	down    []stretch                  // when no replica led
-	paused  map[string][]stretch       // by job; "": all jobs
+	down    []stretch               // when no replica led
+	paused  map[string][]stretch    // by job; "": all jobs
 	log     func(string, ...any)
 }
 
@@ -59,7 +60,7 @@ var never = midnight.Add(10_000 * time.Hour)
 
 // life is what happened to a run.
 type life struct {
-	*job.Run             // its latest record
+	*job.Run // its latest record
 	created  time.Time
 	pending  []string    // reasons with which it waited
 	armed    []time.Time // when attempts were armed that were not taken back
@@ -67,6 +68,7 @@ type life struct {
 	started  []time.Time // when attempts began
 	over     []time.Time // when attempts ended
 	due      []time.Time // when the attempts after the first were due
+	ready    time.Time   // when the parents ended for which its record waits
 	asked    time.Time   // since when it waits for a person
 	approved time.Time
 	stopped  time.Time // when somebody asked to end it
@@ -175,6 +177,38 @@ func (q *quiet) submit(name string) {
 	q.store.put(job.Change{Kind: job.RecordRun, Name: name + "/" + id, Value: &job.Run{
 		Job: name, ID: id, Kind: job.KindManual, Slot: q.now, Due: q.now, State: job.Pending, Created: q.now,
 	}})
+}
+
+// start runs a job by hand, with everything behind it.
+func (q *quiet) start(name string) {
+	r := job.Run{
+		Job: name, ID: fmt.Sprintf("m%d", q.store.rev), Kind: job.KindManual, Slot: q.now, Due: q.now, State: job.Pending, Created: q.now,
+	}
+	q.log("start %s", r.Name())
+	q.store.submitAll(r, workflow.Of(q.store.specs()).Runs(&r, func(string) int64 { return 1 }))
+}
+
+// resume continues a workflow from one of its failed runs.
+func (q *quiet) resume() {
+	failed := slices.DeleteFunc(q.store.runs(), func(r *job.Run) bool {
+		return !slices.Contains([]string{"a", "b", "c"}, r.Job) || !r.State.Terminal() || workflow.Unfit(r) != ""
+	})
+	if len(failed) == 0 {
+		return
+	}
+	old := failed[q.IntN(len(failed))]
+	id := fmt.Sprintf("m%d", q.store.rev)
+	q.log("resume %s as %s", old.Name(), id)
+	q.store.resume(old, id, q.now)
+}
+
+// backfill orders the slots of some minutes before the creation of a job.
+func (q *quiet) backfill(name string) {
+	b := job.Backfill{
+		From: midnight.Add(-q.upTo(3 * time.Minute)), To: midnight, Order: []job.BackfillOrder{job.OldestFirst, job.NewestFirst}[q.IntN(2)],
+		Concurrency: 1 + q.IntN(3), By: "alice", Created: q.now,
+	}
+	q.log("backfill %s from %v: %v", name, b.From, q.store.orderBackfill(q.store.job(name), b))
 }
 
 // each returns the runs that have not ended, by name.
@@ -388,6 +422,9 @@ func (l *life) note(r *job.Run, now time.Time) {
 		if l.over = append(l.over, now); r.State == job.Pending {
 			l.due = append(l.due, r.Due)
 		}
+	}
+	if was.AwaitsParents() && !r.AwaitsParents() {
+		l.ready = now
 	}
 	if r.State == job.Pending {
 		l.pending = append(l.pending, r.Reason)

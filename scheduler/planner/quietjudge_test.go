@@ -37,6 +37,9 @@ func (g *judge) of(name string) (list []*life) {
 
 // wanted returns since when a run has been due: its slot, its submission, or the end of its parents.
 func (l *life) wanted() time.Time {
+	if !l.ready.IsZero() {
+		return l.ready
+	}
 	if l.Kind == job.KindScheduled && len(l.After) == 0 {
 		return l.Slot
 	}
@@ -66,6 +69,9 @@ func (l *life) end() time.Time {
 func (g *judge) active(name string, slot time.Time) (list []*life) {
 	for _, l := range g.of(name) {
 		begun := len(l.started) > 0 && !l.first().After(slot)
+		if l.Kind == job.KindBackfill || len(l.After) > 0 {
+			continue
+		}
 		if (l.wanted().Before(slot) || begun) && l.end().After(slot) && !(l.Kind == job.KindScheduled && l.Slot.Equal(slot)) {
 			list = append(list, l)
 		}

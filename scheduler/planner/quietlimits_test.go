@@ -37,6 +37,13 @@ func (g *judge) limited(l *life) (list []stretch) {
 					until = o.armed[0]
 				}
 				list = append(list, stretch{o.wanted(), until})
+				for i, due := range o.due { // it waits again with each attempt
+					until = o.end()
+					if i+1 < len(o.started) {
+						until = o.started[i+1]
+					}
+					list = append(list, stretch{due, until})
+				}
 			}
 		}
 		slices.SortFunc(edges, time.Time.Compare)
@@ -71,7 +78,7 @@ func (g *judge) limits() {
 					g.fail("%d runs held limit %s at %v", n, name, h.from)
 				}
 				took := slices.ContainsFunc(g.down, func(d stretch) bool { return d.to.Equal(h.from) }) // a new leader has no queues yet
-				if i == 0 && !took && g.store.job(l.Job).Spec.Overlap != job.OverlapReplace { // such a run inherits its place
+				if i == 0 && !took && g.store.job(l.Job).Spec.Overlap != job.OverlapReplace {           // such a run inherits its place
 					g.overtook(l, name, h.from)
 				}
 			}

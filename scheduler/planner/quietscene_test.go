@@ -52,7 +52,7 @@ func (q *quiet) scene(until time.Time) error {
 			q.pause(name, false)
 		}
 	})
-	for at := until; at.Before(until.Add(2*time.Hour)); at = at.Add(time.Minute) {
+	for at := until; at.Before(until.Add(2 * time.Hour)); at = at.Add(time.Minute) {
 		q.at(at, func() { q.approveOne(true) })
 	}
 	return q.run(until.Add(3 * time.Hour))
@@ -112,7 +112,7 @@ func (q *quiet) people(names []string, until time.Time) {
 		if !q.chance(often) {
 			continue
 		}
-		switch q.IntN(4) {
+		switch q.IntN(7) {
 		case 0:
 			q.at(at, func() { q.pause(name, true) })
 			q.at(at.Add(q.upTo(time.Minute)), func() { q.pause(name, false) })
@@ -122,6 +122,15 @@ func (q *quiet) people(names []string, until time.Time) {
 			}
 		case 2:
 			q.at(at, func() { q.cancelOne(names) })
+		case 3:
+			if name != "" {
+				q.at(at, func() { q.start(name) })
+			}
+		case 4:
+			q.at(at, q.resume)
+		case 5:
+			q.at(at, func() { q.backfill("z") })
+			q.at(at, func() { q.backfill("a") })
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (g *judge) waited(l *life) {
 	g.startedWithin(j, l)
 	var others []stretch
 	for _, o := range g.of(l.Job) {
-		if o == l || j.Spec.Overlap == job.OverlapAllow {
+		if o == l || j.Spec.Overlap == job.OverlapAllow || o.Kind == job.KindBackfill {
 			continue
 		}
 		for _, begin := range [][]time.Time{o.armed, o.started} {
@@ -51,6 +51,9 @@ func (g *judge) waited(l *life) {
 		}
 	}
 	person := []stretch{{l.asked, l.approved}}
+	if len(l.After) > 0 && l.Kind != job.KindScheduled {
+		g.chained(l)
+	}
 	for i, at := range l.started {
 		due := l.wanted()
 		if i > 0 && i <= len(l.due) {
@@ -58,6 +61,9 @@ func (g *judge) waited(l *life) {
 		}
 		if at.Before(due) {
 			g.fail("attempt %d of %s began at %v, before its time %v", i+1, l.Name(), at, due)
+		}
+		if l.Kind == job.KindBackfill { // it yields to other runs
+			continue
 		}
 		if idle, ok := uncovered(due, at, g.down, g.paused[""], g.paused[l.Job], others, person, g.limited(l)); ok {
 			g.fail("attempt %d of %s (%s) began at %v, but nothing held it back at %v", i+1, l.Name(), j.Spec.Overlap, at, idle)
@@ -75,6 +81,32 @@ func (g *judge) waited(l *life) {
 	}
 }
 
+// chained judges a run of a workflow that a client or a backfill started, by the runs that it follows.
+func (g *judge) chained(l *life) {
+	var unmet []string
+	for i := range l.After {
+		a := &l.After[i]
+		p := g.lives[a.Job+"/"+a.RunID(l.Run)]
+		s := stepSlot{skipped: true}
+		if p != nil {
+			s = stepSlot{state: p.State, skipped: p.State == job.Skipped && (len(p.After) == 0 || p.SlotSkipped)}
+		}
+		if !s.meets(a.When) {
+			unmet = append(unmet, a.Job)
+		}
+		switch {
+		case p == nil || len(l.started) == 0:
+		case p.end().After(l.first()):
+			g.fail("run %s began at %v, before %s had ended", l.Name(), l.first(), p.Name())
+		}
+	}
+	alone := l.RepeatedAlone() && l.Kind == job.KindRetry // a person decides
+	byParent := strings.HasPrefix(l.Reason, "parent ")
+	if l.State != job.Canceled && !alone && (len(unmet) > 0) != byParent {
+		g.fail("run %s is %s (%s), but these parents did not end as they had to: %v", l.Name(), l.State, l.Reason, unmet)
+	}
+}
+
 // preparedBefore reports whether an attempt was armed before the pause or outage in which it began.
 func (g *judge) preparedBefore(l *life, i int, at time.Time) bool {
 	return i < len(l.armed) && l.armed[i].Before(at)
@@ -89,10 +121,12 @@ func (g *judge) startedWithin(j *job.Job, l *life) {
 		}
 		return
 	}
-	since := job.Later(l.wanted(), l.created)
+	since := job.Later(l.wanted(), l.created) // ready is when its parents had ended
 	switch {
 	case !l.approved.IsZero():
 		since = l.approved
+	case len(l.After) > 0 && l.Kind != job.KindScheduled:
+		since = l.created
 	case len(l.After) > 0:
 		since = job.Earlier(g.began(l), l.created) // a root may be canceled before its slot
 	}
@@ -102,7 +136,7 @@ func (g *judge) startedWithin(j *job.Job, l *life) {
 	case waited && !l.asked.IsZero() && l.approved.IsZero():
 		g.fail("run %s was skipped by start_within while it waited for a person", l.Name())
 	case waited:
-		if idle, ok := uncovered(job.Later(by, l.created), l.ended, g.down); ok {
+		if idle, ok := uncovered(job.Later(job.Later(by, l.created), l.ready), l.ended, g.down); ok {
 			g.fail("run %s was skipped at %v, but its time was over at %v", l.Name(), l.ended, idle)
 		}
 	case len(l.started) > 0 && l.first().After(by):

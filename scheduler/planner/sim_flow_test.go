@@ -217,23 +217,7 @@ func (w *sim) tamperFlow(name string) {
 }
 
 // graph returns the workflows of all jobs.
-func (w *sim) graph() workflow.Graph {
-	specs := map[string]*job.Spec{}
-	for key := range w.store.records {
-		if key.kind == job.RecordJob && w.store.job(key.name) != nil {
-			specs[key.name] = w.store.job(key.name).Spec
-		}
-	}
-	return workflow.Of(specs)
-}
-
-// submitAll creates the first run of a workflow, and the runs behind it, in one transaction.
-func (w *sim) submitAll(r job.Run, behind []job.Run) {
-	w.store.rev++
-	for _, step := range append(behind, r) {
-		w.store.write(job.Change{Kind: job.RecordRun, Name: step.Name(), Value: &step})
-	}
-}
+func (w *sim) graph() workflow.Graph { return workflow.Of(w.store.specs()) }
 
 // startFlow starts a job of the workflow with everything behind it.
 func (w *sim) startFlow(name string) {
@@ -243,7 +227,7 @@ func (w *sim) startFlow(name string) {
 		Job: name, ID: fmt.Sprintf("m%d", w.ids), Kind: job.KindManual, Slot: at, Due: at, State: job.Pending, Created: at,
 	}
 	w.log("start %s", r.Name())
-	w.submitAll(r, w.graph().Runs(&r, func(string) int64 { return 1 }))
+	w.store.submitAll(r, w.graph().Runs(&r, func(string) int64 { return 1 }))
 }
 
 // resumeFlow repeats a run of the workflow with the runs behind it that did not succeed.
@@ -262,17 +246,7 @@ func (w *sim) resumeFlow() {
 		return
 	}
 	w.ids++
-	at := w.apiClock()
-	r := job.Run{
-		Job: old.Job, ID: fmt.Sprintf("m%d", w.ids), Kind: job.KindRetry, Slot: old.Slot, Due: at, State: job.Pending, Created: at,
-		RetryOf: old.Name(), After: workflow.Follow(old),
-	}
-	if workflow.Waited(old) {
-		r.Due, r.Reason = job.WhenParentsEnd, job.ReasonParents
-	}
-	w.log("resume %s as %s", old.Name(), r.ID)
-	records := workflow.Records{Run: w.store.run, Repeats: func(name string) (of []*job.Run) {
-		return slices.DeleteFunc(w.store.runs(), func(r *job.Run) bool { return r.RetryOf != name })
-	}}
-	w.submitAll(r, w.graph().Resume(old, &r, records, func(string) bool { return false }, func(string) int64 { return 1 }))
+	id := fmt.Sprintf("m%d", w.ids)
+	w.log("resume %s as %s", old.Name(), id)
+	w.store.resume(old, id, w.apiClock())
 }

@@ -190,17 +190,8 @@ func (st *stage) submit(name string, opts map[string]string) {
 
 // start starts a workflow by hand: its records are written at once.
 func (st *stage) start(name string, opts map[string]string) {
-	specs := make(map[string]*job.Spec)
-	for key, c := range st.store.records {
-		if j := job.ValueOf[job.Job](c); j != nil {
-			specs[key.name] = j.Spec
-		}
-	}
 	r := job.Run{Job: name, ID: opts["id"], Kind: job.KindManual, Slot: st.now, Due: st.now, State: job.Pending, Created: st.now}
-	st.store.rev++
-	for _, step := range append(workflow.Of(specs).Runs(&r, func(string) int64 { return 1 }), r) {
-		st.store.write(job.Change{Kind: job.RecordRun, Name: step.Name(), Value: &step})
-	}
+	st.store.submitAll(r, workflow.Of(st.store.specs()).Runs(&r, func(string) int64 { return 1 }))
 }
 
 func (st *stage) write(r job.Run, err error) {

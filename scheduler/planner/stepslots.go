@@ -121,12 +121,14 @@ func (p *Planner) standing(r *job.Run, a job.Parent) (workflow.Standing, job.Gua
 			return workflow.Standing{}, guard
 		}
 	}
+	// A run that continues the workflow of a slot may follow the run of a step that has not decided the slot yet.
+	ofSlot := r.Kind == job.KindScheduled || r.Kind == job.KindRetry && a.ID == job.SlotID(r.Slot)
 	switch {
 	case p.steps.bad[guard.Name]: // it waits until the record is repaired or removed
 		return workflow.Standing{}, guard
 	case parent == nil || parent.def == nil && !parent.unreadable:
 		return workflow.Standing{Missing: true, NoJob: true}, job.Guard{Kind: job.RecordJob, Name: a.Job}
-	case r.Kind != job.KindScheduled || p.getsNone(parent, r.Slot, make(map[*jobState]bool)):
+	case !ofSlot || p.getsNone(parent, r.Slot, make(map[*jobState]bool)):
 		return workflow.Standing{Missing: true}, guard
 	}
 	return workflow.Standing{}, guard

@@ -126,13 +126,7 @@ func (s *fakeStore) orderBackfill(j *job.Job, b job.Backfill) bool {
 	}
 	b.Job, b.State, b.JobCreated, b.SinceGeneration = j.Name, job.BackfillRunning, j.Created, j.SinceGeneration
 	b.Ranges = policy.Backfillable(j, when, old, nil, b.From, b.To, decided)
-	specs := map[string]*job.Spec{}
-	for key := range s.records {
-		if key.kind == job.RecordJob && s.job(key.name) != nil {
-			specs[key.name] = s.job(key.name).Spec
-		}
-	}
-	b.Steps = workflow.Of(specs).Behind(j.Name)
+	b.Steps = workflow.Of(s.specs()).Behind(j.Name)
 	if old != nil {
 		b.Past = old.Decided()
 	}
