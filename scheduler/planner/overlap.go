@@ -182,9 +182,13 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 	if stillAsked(r, s) {
 		return true, time.Time{}
 	}
-	if !r.begun() {
+	if r.waits() {
 		// A waiting run counts only if it still waits for room now that s is due: there are workers, but all are full.
-		if spec := j.spec(r.Run); spec != nil && !s.late && !r.Late && j.live.begun == j.live.backfilled() {
+		begun := j.live.begun - j.live.backfilled()
+		if r.begun() { // a person has approved it
+			begun--
+		}
+		if spec := j.spec(r.Run); spec != nil && !s.late && !r.Late && begun == 0 {
 			if p.throttleReason(j, r.Run, spec, now, false) != "" {
 				return true, time.Time{}
 			}

@@ -139,6 +139,7 @@ func (g *judge) startedWithin(j *job.Job, l *life) {
 		if idle, ok := uncovered(job.Later(job.Later(by, l.created), l.ready), l.ended, g.down); ok {
 			g.fail("run %s was skipped at %v, but its time was over at %v", l.Name(), l.ended, idle)
 		}
+	case l.created.Before(l.wanted()): // armed ahead: if it was taken back, its slot was decided again, and nobody recorded when
 	case len(l.started) > 0 && l.first().After(by):
 		g.fail("run %s began at %v, but it had to begin by %v", l.Name(), l.first(), by)
 	}

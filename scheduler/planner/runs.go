@@ -101,6 +101,11 @@ func (r *liveRun) begun() bool {
 // unstarted reports whether the run has no worker and never had one.
 func (r *liveRun) unstarted() bool { return r.State == job.Pending && r.Attempt == 0 }
 
+// waits reports whether the run has no worker and never had one, and waits neither for a person nor for copies.
+func (r *liveRun) waits() bool {
+	return r.unstarted() && !r.AwaitsApproval() && r.Copies == nil && r.Kind != job.KindCopy
+}
+
 // assigned reports whether the run is at a worker.
 func (r *liveRun) assigned() bool { return isAssigned(r.Run) }
 
