@@ -180,6 +180,7 @@ func (p *Planner) decide(j *jobState, now time.Time) *job.Decision {
 	}
 	for _, decide := range list {
 		if d := decide(p, j, now); d != nil {
+			p.holdPlace(j, d, now)
 			return d
 		}
 	}

@@ -20,6 +20,7 @@ type limitWaiter struct {
 	priority int
 	since    time.Time
 	at       []*limitState
+	held     bool // by holdPlace: it has not had to wait for each of them
 }
 
 func compareWaiters(a, b *limitWaiter) int {
@@ -88,7 +89,7 @@ func (p *Planner) addEarlierQueues(w *limitWaiter, spec *job.Spec) {
 	for _, old := range w.job.ensureThrottle().left {
 		for _, l := range old.at {
 			replaced := w.job.live.get(old.run) == nil && old.since.Equal(w.since) // it leaves its places to w
-			if old.run != w.run && !replaced || !slices.Contains(spec.Limits, l.name) {
+			if old.held || old.run != w.run && !replaced || !slices.Contains(spec.Limits, l.name) {
 				continue
 			}
 			if l = p.limit(l.name); !slices.Contains(w.at, l) { // a new limitState if the old one was forgotten
@@ -112,6 +113,51 @@ func (p *Planner) keepPlaces(j *jobState, r *job.Run) {
 			p.enqueue(w)
 		}
 	}
+}
+
+// holdPlace puts the first run of j that waits for limits only into their queues until j is decided again: d is another decision
+// about j. Otherwise a run behind it could take the limits meanwhile, as when each job first skips the slots of a pause.
+func (p *Planner) holdPlace(j *jobState, d *job.Decision, now time.Time) {
+	armed := d.Run != nil && d.Run.State == job.Armed
+	if j.def == nil || len(j.def.Spec.Limits) == 0 || j.throttle != nil && len(j.throttle.queued) > 0 {
+		return
+	}
+	spec := j.def.Spec
+	for _, r := range j.live.order {
+		if r.Due.After(now) {
+			return
+		}
+		if r.State != job.Pending || r.Ahead || d.Run != nil && d.Run.ID == r.ID {
+			continue
+		}
+		why, _ := j.throttled(r.Run, now)
+		if why != "" || !p.mayAssign(j, r.Run) || armed && !p.mayOverlap(j, r.Run) || isBlocked(r, slices.Collect(j.live.haveBegun), spec) ||
+			r.NeedsApproval(spec) {
+			return
+		}
+		w, limits := &limitWaiter{job: j, run: r.ID, priority: spec.Priority, since: j.queuedSince(r.Run), held: true}, spec.Limits
+		if i := slices.IndexFunc(j.ensureThrottle().left, func(old *limitWaiter) bool { return old.run == r.ID }); i >= 0 {
+			old := j.throttle.left[i]
+			limits, w.held = old.limits(), old.held
+		}
+		for _, name := range limits {
+			l := p.limit(name)
+			if w.at = append(w.at, l); l.def == nil {
+				p.forgetLimit(l)
+				return
+			}
+		}
+		p.enqueue(w)
+		return
+	}
+}
+
+// limits returns the names of the limits in whose queues w is.
+func (w *limitWaiter) limits() (names []string) {
+	for _, l := range w.at {
+		names = append(names, l.name)
+	}
+	return names
 }
 
 // enqueue puts w into the queues of its limits, unless its run is there already.

@@ -77,8 +77,7 @@ func (g *judge) limits() {
 				if n := g.held(name, h.from); n > quietLimits[name] {
 					g.fail("%d runs held limit %s at %v", n, name, h.from)
 				}
-				took := slices.ContainsFunc(g.down, func(d stretch) bool { return d.to.Equal(h.from) }) // a new leader has no queues yet
-				if i == 0 && !took && g.store.job(l.Job).Spec.Overlap != job.OverlapReplace {           // such a run inherits its place
+				if i == 0 && g.store.job(l.Job).Spec.Overlap != job.OverlapReplace { // such a run inherits its place
 					g.overtook(l, name, h.from)
 				}
 			}
@@ -101,6 +100,42 @@ func (g *judge) overtook(l *life, limit string, at time.Time) {
 		})
 		if free {
 			g.fail("run %s got limit %s at %v before %s, which waited for it", l.Name(), limit, at, o.Name())
+		}
+	}
+}
+
+// backfills judges that each backfill ran the slots that it was ordered for, and no more at a time than it was allowed.
+func (g *judge) backfills() {
+	for _, name := range []string{"a", "z"} {
+		j, b := g.store.job(name), g.store.backfill(name)
+		if b == nil {
+			continue
+		}
+		if b.State == job.BackfillRunning {
+			g.fail("the backfill of %s does not end: %s", name, b.Reason)
+		}
+		every := j.Spec.Every.Std()
+		for s := b.From.Truncate(every).Add(every); b.State == job.BackfillDone && !s.After(b.To); s = s.Add(every) {
+			for _, of := range append([]string{name}, b.Steps...) {
+				if l := g.lives[of+"/"+job.SlotID(s)]; l == nil || l.Kind != job.KindBackfill {
+					g.fail("the backfill of %s left out slot %s of %s", name, job.SlotID(s), of)
+				}
+			}
+		}
+		if g.orders[name] > 1 {
+			continue // the others may have allowed more
+		}
+		for _, l := range g.of(name) {
+			active := map[string]bool{}
+			for _, o := range g.lives {
+				here := o.Job == name || slices.Contains(b.Steps, o.Job)
+				if here && o.Kind == job.KindBackfill && l.Kind == job.KindBackfill && (stretch{o.created, o.end()}).has(l.created) {
+					active[o.ID] = true
+				}
+			}
+			if len(active) > b.Concurrency {
+				g.fail("%d slots of the backfill of %s are active at %v", len(active), name, l.created)
+			}
 		}
 	}
 }
