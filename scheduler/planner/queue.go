@@ -115,8 +115,9 @@ func (p *Planner) keepPlaces(j *jobState, r *job.Run) {
 	}
 }
 
-// holdPlace puts the first run of j that waits for limits only into their queues until j is decided again: d is another decision
-// about j. Otherwise a run behind it could take the limits meanwhile, as when each job first skips the slots of a pause.
+// holdPlace keeps a place in the queues of limits for the first run of j that waits only for them, until j is decided again. d is
+// another decision about j. Otherwise a later run of another job could take the limits meanwhile. At the start of a term or the end
+// of a pause, most jobs first skip slots.
 func (p *Planner) holdPlace(j *jobState, d *job.Decision, now time.Time) {
 	armed := d.Run != nil && d.Run.State == job.Armed
 	if j.def == nil || len(j.def.Spec.Limits) == 0 || j.throttle != nil && len(j.throttle.queued) > 0 {
@@ -131,8 +132,8 @@ func (p *Planner) holdPlace(j *jobState, d *job.Decision, now time.Time) {
 			continue
 		}
 		why, _ := j.throttled(r.Run, now)
-		if why != "" || !p.mayAssign(j, r.Run) || armed && !p.mayOverlap(j, r.Run) || isBlocked(r, slices.Collect(j.live.haveBegun), spec) ||
-			r.NeedsApproval(spec) {
+		blocked := armed && !p.mayOverlap(j, r.Run) || isBlocked(r, slices.Collect(j.live.haveBegun), spec)
+		if why != "" || blocked || !p.mayAssign(j, r.Run) || r.NeedsApproval(spec) {
 			return
 		}
 		w, limits := &limitWaiter{job: j, run: r.ID, priority: spec.Priority, since: j.queuedSince(r.Run), held: true}, spec.Limits

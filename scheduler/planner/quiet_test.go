@@ -121,7 +121,7 @@ func (q *quiet) pause(name string, paused bool) {
 	if paused {
 		p = &job.Pause{At: q.now}
 	}
-	changed := false
+	var changed bool
 	if name == "" {
 		var g job.Gate
 		if g, changed = q.store.gate().SetPause(p, q.now); changed {
