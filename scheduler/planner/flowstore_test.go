@@ -42,7 +42,7 @@ func (s *fakeStore) resume(old *job.Run, id string, now time.Time) {
 	}}
 	open := func(step string) bool {
 		j := s.job(step)
-		return old.Kind == job.KindScheduled && old.Slot.After(policy.SlotsAfter(j, nil)) && !s.cursor(step).Passed(old.Slot)
+		return workflow.OfSlot(old, s.run) && old.Slot.After(policy.SlotsAfter(j, nil)) && !s.cursor(step).Passed(old.Slot)
 	}
 	s.submitAll(r, workflow.Of(s.specs()).Resume(old, &r, records, open, func(string) int64 { return 1 }))
 }

@@ -47,11 +47,15 @@ func Unfit(old *job.Run) string {
 // the id of old may have succeeded with that of the earlier run. If a run was repeated since, as after two failures in one
 // workflow, its repetition stands for it. A step that succeeded does not run again: steps that follow it follow its run. The same
 // holds for a step that is not decided yet, unless the end of a parent rules it out. open reports whether a step without a record
-// gets one in the slot of old.
+// gets one in the slot of old, or of the run that old repeats.
 func (g Graph) Resume(
 	old, r *job.Run, records Records, open func(name string) bool, generation func(name string) int64,
 ) (steps []job.Run) {
 	ids := lineage(old, records.Run)
+	first := old.ID // the id with which a step that has no run yet gets one
+	if OfSlot(old, records.Run) {
+		first = job.SlotID(old.Slot)
+	}
 	latest := func(name string) *job.Run {
 		names := make([]string, len(ids))
 		for i, id := range ids {
@@ -64,7 +68,7 @@ func (g Graph) Resume(
 		before := latest(name)
 		undecided := before
 		if before == nil && open(name) {
-			undecided = g.slotRun(name, old.ID)
+			undecided = g.slotRun(name, first)
 		}
 		if undecided != nil && undecided.AwaitsParents() {
 			if skips[undecided.Name()] = records.ruledOut(undecided, skips); !skips[undecided.Name()] {
@@ -81,7 +85,7 @@ func (g Graph) Resume(
 		for _, a := range g.parents[name] {
 			p := job.Parent{Job: a.Job, When: a.When}
 			if !again[a.Job] {
-				p.ID = followed(before, latest(a.Job), a.Job, old.ID)
+				p.ID = followed(before, latest(a.Job), a.Job, first)
 			}
 			step.After = append(step.After, p)
 		}
@@ -111,6 +115,12 @@ func stepOf(r, before *job.Run, name string) job.Run {
 		step.Params, step.Defaulted = before.Params, before.Defaulted
 	}
 	return step
+}
+
+// OfSlot reports whether r is the run of its slot, or repeats that run, directly or not. run returns the run of a name; nil: there is
+// none.
+func OfSlot(r *job.Run, run func(name string) *job.Run) bool {
+	return slices.Contains(lineage(r, run), job.SlotID(r.Slot))
 }
 
 // maxLineage bounds how many earlier runs lineage follows: a store may contain a cycle of them.

@@ -52,6 +52,28 @@ func TestASecondResumeRepeatsNoSuccess(t *testing.T) {
 	g.Resume(runs["left/y"], &again, in(runs), never, generation1)
 }
 
+// TestARepetitionInASlotIsResumed resumes a workflow from a repetition that failed, before the leader has decided a step beside it. A
+// step that waits for both keeps the run that it gets in the slot, or follows the run that the other one gets.
+func TestARepetitionInASlotIsResumed(t *testing.T) {
+	g := workflow.Of(specs("load: ; stock: ; bill: load; count: load stock; match: bill count; clean: bill?done count; last: bill stock"))
+	slot := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	id := job.SlotID(slot)
+	bill, stock := job.Parent{Job: "bill", State: job.Failed}, job.Parent{Job: "stock"}
+	old := &job.Run{Job: "bill", ID: "y", Kind: job.KindRetry, Slot: slot, State: job.Failed, RetryOf: "bill/" + id}
+	runs := map[string]*job.Run{
+		"bill/y":     old,
+		"load/" + id: {Job: "load", ID: id, Slot: slot, State: job.Succeeded},
+		"bill/" + id: {Job: "bill", ID: id, Slot: slot, State: job.Failed},
+		"last/" + id: {Job: "last", ID: id, Slot: slot, State: job.Skipped, After: []job.Parent{bill, stock}},
+	}
+	open := func(name string) bool { return name != "last" }
+	got := resumed(g.Resume(old, &job.Run{Job: "bill", ID: "z", RetryOf: "bill/y"}, in(runs), open, generation1))
+	want := []string{"last/z of last/" + id + " after bill/z stock/" + id, "match/z of  after bill/z count/" + id}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestUnfit checks from which runs a workflow can be resumed. A step that was skipped for a reason of its own is what the steps behind
 // it lack.
 func TestUnfit(t *testing.T) {
