@@ -117,8 +117,8 @@ func stepOf(r, before *job.Run, name string) job.Run {
 	return step
 }
 
-// OfSlot reports whether r is the run of its slot, or repeats that run, directly or not. run returns the run of a name; nil: there is
-// none.
+// OfSlot reports whether r is the run of its slot, or repeats that run, directly or not. run returns the run of a name; nil: there
+// is none.
 func OfSlot(r *job.Run, run func(name string) *job.Run) bool {
 	return slices.Contains(lineage(r, run), job.SlotID(r.Slot))
 }

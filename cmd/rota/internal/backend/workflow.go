@@ -163,7 +163,8 @@ func (b *Backend) workflowRecords() workflow.Records {
 	}
 }
 
-// hadStep reports whether a step behind r, which ran in a slot or repeats such a run, had a run in this slot. The history may have removed it.
+// hadStep reports whether a step behind r, which ran in a slot or repeats such a run, had a run in this slot. The history may have
+// removed it.
 func (b *Backend) hadStep(r *job.Run, step string) bool {
 	at, _ := b.mirror.Cursor(step)
 	return at.Passed(r.Slot) && b.hasSlot(r, step)
@@ -175,7 +176,8 @@ func (b *Backend) awaitsSlot(r *job.Run, step string) bool {
 	return !at.Passed(r.Slot) && b.hasSlot(r, step)
 }
 
-// hasSlot reports whether a step behind r, which ran in a slot or repeats such a run, has this slot too. A step has no slots before its creation.
+// hasSlot reports whether a step behind r, which ran in a slot or repeats such a run, has this slot too. A step has no slots before
+// its creation.
 func (b *Backend) hasSlot(r *job.Run, step string) bool {
 	j, known := b.mirror.Job(step)
 	return known && workflow.OfSlot(r, b.workflowRecords().Run) && r.Slot.After(policy.SlotsAfter(j, nil))
