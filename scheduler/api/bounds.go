@@ -12,7 +12,9 @@ const (
 	// maxLists is how many lists one process sends at the same time. A list may have tens of megabytes. It stays in memory until
 	// the client has read it or is disconnected.
 	maxLists = 8
-	// listPatience is how long the request for a list waits for a free place.
+	// clientLists is how many of these go to one client. Further lists of the client wait, because most lists are short.
+	clientLists = maxLists / 2
+	// listPatience is how long the request for a list waits for a free place, or for the end of another list of its client.
 	listPatience = 2 * time.Second
 	// maxStreams is how many streams of events and output one process serves at the same time.
 	maxStreams = 1000
@@ -34,6 +36,8 @@ const (
 	clientRequests = maxRequests / 8
 	// maxScrapes is how many answers with all metrics one process makes at the same time. Each has several rows for each job.
 	maxScrapes = 2
+	// maxArrivals is how many small bodies may be on their way at the same time.
+	maxArrivals = 4096
 )
 
 // StaticPath begins the paths of the style and the script of the page. A page whose style is refused would stay without it.
@@ -45,13 +49,15 @@ type places struct {
 	free     chan struct{} // holds a token for each answer that is being sent
 	client   int           // the largest number for one client; 0: no such limit
 	patience time.Duration // for a place
+	queues   bool          // a client that has too many waits too, instead of being refused at once
 
-	mu sync.Mutex
-	of map[string]int // guarded by mu: the number for each client that has any
+	mu   sync.Mutex
+	of   map[string]int // guarded by mu: the number for each client that has any
+	left chan struct{}  // guarded by mu: closed when an answer ends, and replaced; only if queues
 }
 
 func newPlaces(what string, all, client int, patience time.Duration) *places {
-	return &places{what: what, free: make(chan struct{}, all), client: client, patience: patience, of: map[string]int{}}
+	return &places{what: what, free: make(chan struct{}, all), client: client, patience: patience, of: map[string]int{}, left: make(chan struct{})}
 }
 
 // bounds has the places of all kinds of answers.
@@ -60,15 +66,17 @@ type bounds struct {
 
 	// Those of callers that prove no identity, and of all others.
 	views, scrapes, bodies, requests [2]*places
+	arrivals                         [2]arrivals
 }
 
 func newBounds() *bounds {
 	b := &bounds{
-		lists:   newPlaces("lists", maxLists, 0, listPatience),
+		lists:   newPlaces("lists", maxLists, clientLists, listPatience),
 		streams: newPlaces("streams", maxStreams, clientStreams, 0),
 		pages:   newPlaces("open pages", maxPages, clientPages, 0),
 		probes:  newPlaces("probes", 1<<20, clientRequests, 0), // others never use them up: an unanswered probe restarts a process
 	}
+	b.lists.queues = true
 	for i := range b.requests {
 		b.views[i] = newPlaces("pages that are made", maxViews, clientViews, listPatience)
 		b.scrapes[i] = newPlaces("scrapes of metrics", maxScrapes, 0, listPatience)
@@ -109,38 +117,52 @@ func known(r *http.Request) int {
 
 // bounded limits the requests that are served at the same time, because their answers and bodies take memory. Beyond the limits,
 // it answers with Retry-After: 429 if the client has too many itself, and 503 if all clients together have. A read has no body that
-// matters, so that it holds no place until a slow one has arrived.
+// matters, so that it holds no place until a slow one has arrived. A small body holds a place of all clients only once it has
+// arrived. Otherwise the slow bodies of a few clients would keep all others out.
 func (s *Server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if reads(r) && r.Body != nil && r.Body != http.NoBody {
 			s.leaveBody(w, r)
 			r.Body = http.NoBody
 		}
-		if leave, ok := s.occupy(w, r, s.bounds.of(r)); ok {
+		p := s.bounds.of(r)
+		end, ok := s.admit(w, r, p)
+		if !ok {
+			return
+		}
+		defer end()
+		if !reads(r) && r.ContentLength > 0 && r.ContentLength <= smallBody && !s.receive(w, r) {
+			return
+		}
+		if leave, ok := s.place(w, r, p); ok {
 			defer leave()
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// occupy takes a place for a request, until leave. ok is false if there is none; then the request has its answer.
-func (s *Server) occupy(w http.ResponseWriter, r *http.Request, p *places) (leave func(), ok bool) {
+// admit counts a request of a client, until end. ok is false if the client has too many; then the request has its answer.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, p *places) (end func(), ok bool) {
 	client := clientOf(r)
 	if proven(r.Context()).Peer() {
 		client = "" // it asks for many clients
 	}
-	if !p.enter(client) {
+	if !p.enter(r, client) {
 		s.tooMany(w, r, http.StatusTooManyRequests,
 			fmt.Sprintf("this client has %d %s at this replica already: close some, or ask another replica", p.client, p.what))
 		return nil, false
 	}
+	return func() { p.leave(client) }, true
+}
+
+// place takes a place of all clients, until leave. ok is false if there is none; then the request has its answer.
+func (s *Server) place(w http.ResponseWriter, r *http.Request, p *places) (leave func(), ok bool) {
 	if !p.take(r) {
-		p.leave(client)
 		s.tooMany(w, r, http.StatusServiceUnavailable,
 			fmt.Sprintf("this replica has %d %s already: try again, or ask another replica", cap(p.free), p.what))
 		return nil, false
 	}
-	return func() { <-p.free; p.leave(client) }, true
+	return func() { <-p.free }, true
 }
 
 // tooMany refuses a request beyond a bound.
@@ -165,15 +187,37 @@ func isStream(path string) bool {
 	return path == "/v1/events" || strings.HasPrefix(path, "/v1/runs/") && strings.HasSuffix(path, "/logs")
 }
 
-// enter counts an answer to a client. It returns false if the client has too many. "" stands for a client without a limit.
-func (p *places) enter(client string) bool {
+// enter counts an answer to a client. It returns false if the client has too many. "" stands for a client without a limit. If p
+// queues, enter first waits for the patience at most, and only until the client disconnects.
+func (p *places) enter(r *http.Request, client string) bool {
+	left, ok := p.tryEnter(client)
+	if ok || !p.queues {
+		return ok
+	}
+	timer := time.NewTimer(p.patience)
+	defer timer.Stop()
+	for !ok {
+		select {
+		case <-left:
+			left, ok = p.tryEnter(client)
+		case <-timer.C:
+			return false
+		case <-r.Context().Done():
+			return false
+		}
+	}
+	return true
+}
+
+// tryEnter is enter without a wait. If the client has too many, left is closed when an answer ends.
+func (p *places) tryEnter(client string) (left <-chan struct{}, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.client > 0 && client != "" && p.of[client] >= p.client {
-		return false
+		return p.left, false
 	}
 	p.of[client]++
-	return true
+	return nil, true
 }
 
 func (p *places) leave(client string) {
@@ -181,6 +225,10 @@ func (p *places) leave(client string) {
 	defer p.mu.Unlock()
 	if p.of[client]--; p.of[client] == 0 {
 		delete(p.of, client)
+	}
+	if p.queues {
+		close(p.left)
+		p.left = make(chan struct{})
 	}
 }
 

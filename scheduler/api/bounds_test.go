@@ -21,9 +21,10 @@ func TestListsAreBounded(t *testing.T) {
 	})
 	srv := serve(t, f.backend())
 	var opened sync.WaitGroup
-	for range 8 { // as many lists as are sent at the same time; each reader stops after the first line
+	for i := range 8 { // as many lists as are sent at the same time, to two clients; each reader stops after the first line
 		opened.Go(func() {
-			conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i%2))}}
+			conn, err := dialer.Dial("tcp", srv.Listener.Addr().String())
 			if err != nil {
 				t.Error(err)
 				return

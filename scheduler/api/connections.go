@@ -2,6 +2,7 @@ package api
 
 import (
 	queue "container/list" // the package has a function named list
+	"context"
 	"net"
 	"net/http"
 	"sync"
@@ -16,19 +17,25 @@ const maxConnections = 4096
 const maxConcurrent = 100
 
 // connections limits the number of connections. If there are too many, it closes the one that has been idle for longest. If none
-// is idle, it closes the new one. So clients cannot use up the descriptors that the worker and the store need, and probes still
-// get an answer.
+// is idle, it closes the new one. A connection is idle until its client has sent a whole request, and after a handler has answered
+// it. So clients cannot use up the descriptors that the worker and the store need, and probes still get an answer.
 type connections struct {
 	limit  int
 	refuse func() // called for each connection that is closed because none is idle
 
 	mu     sync.Mutex
-	open   map[net.Conn]*queue.Element // guarded by mu; maps an idle connection to its element in idlers, and a busy one to nil
-	idlers *queue.List                 // guarded by mu; the longest idle first
+	open   map[net.Conn]*link // guarded by mu
+	idlers *queue.List        // guarded by mu: connections; the first one makes room first
+}
+
+// link is what connections knows of one connection.
+type link struct {
+	idler *queue.Element // in idlers; nil while the connection is busy
+	busy  int            // requests that handlers work on
 }
 
 func newConnections(limit int, refuse func()) *connections {
-	return &connections{limit: limit, refuse: refuse, open: map[net.Conn]*queue.Element{}, idlers: queue.New()}
+	return &connections{limit: limit, refuse: refuse, open: map[net.Conn]*link{}, idlers: queue.New()}
 }
 
 // connectionLimit is a quarter of the descriptors that this process may have, and at most maxConnections.
@@ -40,25 +47,24 @@ func connectionLimit() int {
 	return max(16, int(min(files.Cur/4, maxConnections)))
 }
 
-// state is the ConnState of an http.Server. A connection without a request counts as idle, even before its first request.
+// state is the ConnState of an http.Server.
 func (c *connections) state(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if idler := c.open[conn]; idler != nil {
-		c.idlers.Remove(idler)
-	}
 	switch state {
-	case http.StateNew, http.StateIdle:
-		if state == http.StateNew && len(c.open) >= c.limit && !c.makeRoomLocked() {
+	case http.StateNew:
+		if len(c.open) >= c.limit && !c.makeRoomLocked() {
 			c.refuse()
 			_ = conn.Close()
 			return
 		}
-		c.open[conn] = c.idlers.PushBack(conn)
-	case http.StateActive:
-		c.open[conn] = nil
+		c.open[conn] = &link{idler: c.idlers.PushBack(conn)}
 	case http.StateClosed, http.StateHijacked:
+		if l := c.open[conn]; l != nil && l.idler != nil {
+			c.idlers.Remove(l.idler)
+		}
 		delete(c.open, conn)
+	case http.StateActive, http.StateIdle: // begin and end say more: a body that never arrives keeps a connection active
 	}
 }
 
@@ -74,21 +80,71 @@ func (c *connections) makeRoomLocked() bool {
 	return true
 }
 
-// pause counts a busy connection as idle, until resume. It is the first one to make room for others.
-func (c *connections) pause(conn net.Conn) {
+// begin counts a request of a connection, which is busy until end.
+func (c *connections) begin(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if idler, known := c.open[conn]; known && idler == nil {
-		c.open[conn] = c.idlers.PushFront(conn)
+	l := c.open[conn]
+	if l == nil { // it was closed to make room
+		return
+	}
+	if l.busy++; l.idler != nil {
+		c.idlers.Remove(l.idler)
+		l.idler = nil
 	}
 }
 
-// resume counts a connection as busy again, unless it was closed.
-func (c *connections) resume(conn net.Conn) {
+// end ends the request, or interrupts it until the next begin. If the connection has no other request, it becomes idle. It is the
+// last one to make room for others, or the first one.
+func (c *connections) end(conn net.Conn, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if idler := c.open[conn]; idler != nil {
-		c.idlers.Remove(idler)
-		c.open[conn] = nil
+	l := c.open[conn]
+	if l == nil {
+		return
 	}
+	switch l.busy--; {
+	case l.busy > 0:
+	case first:
+		l.idler = c.idlers.PushFront(conn)
+	default:
+		l.idler = c.idlers.PushBack(conn)
+	}
+}
+
+type servedKey struct{}
+
+// served is the connection of a request.
+type served struct {
+	conn net.Conn
+	all  *connections
+}
+
+// withConn returns the ConnContext of an http.Server.
+func withConn(all *connections) func(context.Context, net.Conn) context.Context {
+	return func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(withPeer(ctx, conn), servedKey{}, served{conn, all})
+	}
+}
+
+// busy makes the connection of a request busy while next works on it.
+func busy(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(servedKey{}).(served); ok {
+			c.all.begin(c.conn)
+			defer c.all.end(c.conn, false)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// interrupt makes the connection of a request idle until resume, while the request waits. first says whether the connection is the
+// first one to make room for others.
+func interrupt(r *http.Request, first bool) (resume func()) {
+	c, ok := r.Context().Value(servedKey{}).(served)
+	if !ok {
+		return func() {}
+	}
+	c.all.end(c.conn, first)
+	return func() { c.all.begin(c.conn) }
 }

@@ -11,38 +11,20 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 )
 
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	hold, held := make(chan struct{}), make(chan struct{}, 10)
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	connect := serveBounded(t, 3, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hold" {
 			held <- struct{}{}
 			<-hold
 		}
 	}))
-	srv.Config.ConnState = newConnections(3, func() {}).state
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
-	srv.Start()
-	t.Cleanup(srv.Close)
 	release := sync.OnceFunc(func() { close(hold) })
 	t.Cleanup(release) // Close waits for the handler
-	connect := func() net.Conn {
-		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = conn.Close() })
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-		return conn
-	}
-	answers := func(conn net.Conn, path string) bool {
-		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-			return false
-		}
-		n, err := conn.Read(make([]byte, 1024))
-		return err == nil && n > 0
-	}
 	busy := connect()
 	if _, err := io.WriteString(busy, "GET /hold HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		t.Fatal(err)
@@ -76,4 +58,70 @@ func closed(conn net.Conn) bool {
 	_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond))
 	_, err := conn.Read(make([]byte, 1))
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// A client that sends no more than the beginning of a body must not keep others out, whether the server waits for the body or has
+// refused the request before.
+func TestBodiesOnTheirWayMakeRoom(t *testing.T) {
+	s := New(DefaultConfig(), Backend{}, hclog.NewNullLogger())
+	began := make(chan struct{}, 10)
+	waits := s.bounded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	connect := serveBounded(t, 3, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			began <- struct{}{}
+		}
+		if r.URL.Path == "/refused" {
+			s.leaveBody(w, r)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		waits.ServeHTTP(w, r)
+	}))
+	for range 10 {
+		for _, path := range []string{"/hook", "/refused"} {
+			conn := connect()
+			if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-began:
+			case <-time.After(time.Second): // the server has closed the connection
+			}
+		}
+	}
+	deadline := time.Now().Add(5 * time.Second) // earlier than the bodies time out
+	for !answers(connect(), "/") {
+		if time.Now().After(deadline) {
+			t.Fatal("slow bodies keep all other clients out")
+		}
+	}
+}
+
+// serveBounded serves a handler with a limit of connections, and returns a function that opens one.
+func serveBounded(t *testing.T, limit int, handler http.Handler) (connect func() net.Conn) {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(busy(handler))
+	all := newConnections(limit, func() {})
+	srv.Config.ConnState, srv.Config.ConnContext = all.state, withConn(all)
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	return func() net.Conn {
+		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		return conn
+	}
+}
+
+// answers reports whether a connection gets an answer to a request.
+func answers(conn net.Conn, path string) bool {
+	if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		return false
+	}
+	n, err := conn.Read(make([]byte, 1024))
+	return err == nil && n > 0
 }

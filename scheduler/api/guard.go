@@ -1,17 +1,14 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -98,63 +95,6 @@ func (s *Server) sameSite(next http.Handler) http.Handler {
 			return
 		}
 		next.ServeHTTP(w, r)
-	})
-}
-
-// smallBody is the length of a body, in bytes, that the server reads after a refusal, so that the connection stays usable. A new
-// connection would cost more than the rest of the request.
-const smallBody = 16 << 10
-
-// leaveBody prepares the answer to a request whose body no handler reads. The server itself discards a small body within the time
-// of a request. Otherwise the answer closes the connection.
-func (s *Server) leaveBody(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case r.ContentLength == 0:
-	case r.ContentLength > 0 && r.ContentLength <= smallBody:
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.RequestTimeout))
-	default:
-		w.Header().Set("Connection", "close")
-	}
-}
-
-// takeBody reads the body of a request before the handler runs. It limits the size and the time of the read, and the
-// number of large bodies. Then it removes the read deadline, because the deadline would cancel a slow handler.
-func (s *Server) takeBody(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body == nil || r.Body == http.NoBody {
-			next.ServeHTTP(w, r)
-			return
-		}
-		tooLarge := fmt.Sprintf("the body has more than %d bytes", MaxBody)
-		if r.ContentLength > MaxBody {
-			s.leaveBody(w, r)
-			writeProblem(w, http.StatusRequestEntityTooLarge, tooLarge)
-			return
-		}
-		if r.ContentLength < 0 || r.ContentLength > smallBody {
-			leave, ok := s.occupy(w, r, s.bounds.bodies[known(r)])
-			if !ok {
-				return
-			}
-			defer leave()
-		}
-		control := http.NewResponseController(w)
-		_ = control.SetReadDeadline(time.Now().Add(s.cfg.RequestTimeout))
-		b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-		var large *http.MaxBytesError
-		var timeout net.Error
-		switch {
-		case err == nil:
-			_ = control.SetReadDeadline(time.Time{}) // in the other cases the deadline stays: net/http must not wait for the rest
-			r.Body = readBody{bytes.NewReader(b), b}
-			next.ServeHTTP(w, r)
-		case errors.As(err, &large):
-			writeProblem(w, http.StatusRequestEntityTooLarge, tooLarge)
-		case errors.As(err, &timeout) && timeout.Timeout():
-			writeProblem(w, http.StatusRequestTimeout, "the body did not arrive in time")
-		default:
-			writeProblem(w, http.StatusBadRequest, "the body did not arrive: "+err.Error())
-		}
 	})
 }
 

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"context"
-	"net"
 	"net/http"
 	"time"
 
@@ -33,34 +31,17 @@ func (p *pace) delay(now time.Time) time.Duration {
 	return wait
 }
 
-type servedKey struct{}
-
-// served is the connection of a request.
-type served struct {
-	conn net.Conn
-	all  *connections
-}
-
-// withConn returns the ConnContext of an http.Server.
-func withConn(all *connections) func(context.Context, net.Conn) context.Context {
-	return func(ctx context.Context, conn net.Conn) context.Context {
-		return context.WithValue(withPeer(ctx, conn), servedKey{}, served{conn, all})
-	}
-}
-
 // slowDown waits before the answer to a refused request, if there are many of them. Meanwhile the connection makes room for others
 // as an idle one does.
 func (s *Server) slowDown(r *http.Request) {
-	c, ok := r.Context().Value(servedKey{}).(served)
-	if !ok {
+	if _, ok := r.Context().Value(servedKey{}).(served); !ok {
 		return
 	}
 	wait := s.pace.delay(time.Now())
 	if wait == 0 {
 		return
 	}
-	c.all.pause(c.conn)
-	defer c.all.resume(c.conn)
+	defer interrupt(r, true)()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

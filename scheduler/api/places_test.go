@@ -74,12 +74,12 @@ func TestStreamsAreLimitedByClient(t *testing.T) {
 func TestLargeBodiesAreLimited(t *testing.T) {
 	s := New(DefaultConfig(), Backend{}, hclog.NewNullLogger())
 	began, end := make(chan struct{}), make(chan struct{})
-	handler := s.takeBody(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	handler := s.bounded(s.takeBody(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery == "held" {
 			began <- struct{}{}
 			<-end
 		}
-	}))
+	})))
 	var open sync.WaitGroup
 	ask := func(address string, c auth.Caller, size int, held bool) *httptest.ResponseRecorder {
 		ctx := context.WithValue(t.Context(), provenKey{}, c)
@@ -206,7 +206,7 @@ func TestAConnectionWithoutRoomIsCounted(t *testing.T) {
 	c := newConnections(1, func() { refused++ })
 	busy, late := pipe(t), pipe(t)
 	c.state(busy, http.StateNew)
-	c.state(busy, http.StateActive)
+	c.begin(busy)
 	c.state(late, http.StateNew)
 	if _, err := late.Write([]byte("x")); err == nil || refused != 1 {
 		t.Errorf("a connection beside a busy one: open %v, counted %d", err == nil, refused)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"sync"
 	"time"
@@ -82,11 +83,25 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, l *limiter, what s
 // seconds returns a value of Retry-After.
 func seconds(wait time.Duration) string { return strconv.Itoa(int(math.Ceil(wait.Seconds()))) }
 
+// clientOf returns the client of a request, for limits.
 func clientOf(r *http.Request) string {
 	if c := proven(r.Context()); !c.Anonymous() {
 		return c.Principal
 	}
-	return hostOf(r)
+	return networkOf(hostOf(r))
+}
+
+// networkOf returns the address that counts as one client. An IPv6 address counts with its network of 64 bits, because a machine can
+// have any address of it.
+func networkOf(host string) string {
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if addr = addr.Unmap(); addr.Is4() {
+		return addr.String()
+	}
+	return netip.PrefixFrom(addr.WithZone(""), 64).Masked().String()
 }
 
 // wait returns how long a client must wait before its next request; 0 if it need not wait.

@@ -116,3 +116,29 @@ func TestQuietClientsAreForgotten(t *testing.T) {
 		t.Errorf("%d clients are remembered", len(l.clients))
 	}
 }
+
+// A machine with IPv6 usually has a network of 64 bits for itself. It must not count as more than one client.
+func TestAnAddressIsOneClient(t *testing.T) {
+	for address, want := range map[string]string{
+		"192.0.2.7:1":             "192.0.2.7",
+		"[::ffff:192.0.2.7]:1":    "192.0.2.7",
+		"[2001:db8:1:2:3::4]:1":   "2001:db8:1:2::/64",
+		"[2001:db8:1:2:ff::9]:80": "2001:db8:1:2::/64",
+		"[2001:db8:1:3::4]:1":     "2001:db8:1:3::/64",
+		"[fe80::1%eth0]:1":        "fe80::/64",
+		"[::1]:1":                 "::/64",
+		"socket":                  "socket",
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		if r.RemoteAddr = address; clientOf(r) != want {
+			t.Errorf("%s: got %s, want %s", address, clientOf(r), want)
+		}
+	}
+	f := &refusals{now: time.Now, clients: map[string]*refusedClient{}}
+	for i := range refusalsAtOnce {
+		f.next(fmt.Sprintf("2001:db8:1:2::%x", i))
+	}
+	if _, line := f.next("2001:db8:1:2:ffff::"); line {
+		t.Error("another address of the same network has lines of its own in the log")
+	}
+}

@@ -23,7 +23,7 @@ type refusals struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	clients map[string]*refusedClient // guarded by mu: by address without port
+	clients map[string]*refusedClient // guarded by mu: by networkOf
 }
 
 type refusedClient struct {
@@ -34,7 +34,7 @@ type refusedClient struct {
 // next returns whether a refusal of a client gets a line, and how many refusals of it had none since the last one. host is the
 // address of the client, without its port.
 func (f *refusals) next(host string) (skipped int, line bool) {
-	now := f.now()
+	now, host := f.now(), networkOf(host)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.clients[host]

@@ -25,22 +25,23 @@ var (
 
 // Server is the HTTP interface of one process.
 type Server struct {
-	cfg      Config
-	back     Backend
-	log      hclog.Logger
-	now      func() time.Time
-	handler  http.Handler
-	page     http.Handler          // nil: this process has no page
-	rights   map[string]auth.Right // by the id of the operation
-	v1       *http.ServeMux        // the operations below /v1
-	closed   map[string]bool       // the patterns of v1 that need a right; constant after New
-	cluster  sharedCluster
-	refusals *refusals
-	pace     *pace
-	bounds   *bounds
-	signIns  *limiter      // by principal
-	walks    chan struct{} // holds a token for each walk over all jobs or runs
-	live     atomic.Int64  // open streams of pages
+	cfg       Config
+	back      Backend
+	log       hclog.Logger
+	now       func() time.Time
+	handler   http.Handler
+	page      http.Handler          // nil: this process has no page
+	rights    map[string]auth.Right // by the id of the operation
+	v1        *http.ServeMux        // the operations below /v1
+	closed    map[string]bool       // the patterns of v1 that need a right; constant after New
+	cluster   sharedCluster
+	refusals  *refusals
+	pace      *pace
+	bounds    *bounds
+	signIns   *limiter // by principal
+	forwarded forwarded
+	walks     chan struct{} // holds a token for each walk over all jobs or runs
+	live      atomic.Int64  // open streams of pages
 
 	draining atomic.Bool
 	stopping context.Context // ends when Serve starts to shut down; all streams end with it
@@ -54,6 +55,7 @@ func New(cfg Config, back Backend, log hclog.Logger) *Server {
 	s.refusals = &refusals{now: s.now, clients: map[string]*refusedClient{}}
 	s.pace = newPace()
 	s.walks = newWalks()
+	s.forwarded.sessions = map[string]forwardedSession{}
 	s.bounds, s.signIns = newBounds(), newLimiter(s.now, signInsPerSecond, signInsAtOnce)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.handler = s.routes()
@@ -99,7 +101,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, sockets ...net.List
 	defer cutOff()
 	connections := newConnections(connectionLimit(), func() { s.refused(RefusedBusy) })
 	srv := &http.Server{
-		Handler:           s.handler,
+		Handler:           busy(s.handler),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ConnState:         connections.state,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -82,7 +84,7 @@ func (s *Server) proofOf(r *http.Request, c auth.Caller) string {
 	case c.Method == auth.BySession:
 	case c.Method == auth.BySocket && s.cfg.Sessions != nil:
 		var err error
-		if key, err = s.cfg.Sessions.SignIn(r.Context(), c); err != nil {
+		if key, err = s.forwarded.key(r.Context(), c, s.cfg.Sessions, s.now()); err != nil {
 			s.log.Warn("no session for a request to another process", "err", err)
 			return ""
 		}
@@ -90,6 +92,39 @@ func (s *Server) proofOf(r *http.Request, c auth.Caller) string {
 		return ""
 	}
 	return SessionScheme + string(key)
+}
+
+// forwardedFor is for how long requests of a Unix socket use the same session. Each session is a record of the store, and a session
+// that an administrator removes is useless until then.
+const forwardedFor = time.Minute
+
+// forwarded has the sessions with which requests of a Unix socket are forwarded.
+type forwarded struct {
+	mu       sync.Mutex
+	sessions map[string]forwardedSession // guarded by mu: by principal, of which a socket has two
+}
+
+type forwardedSession struct {
+	key   auth.Key
+	until time.Time
+}
+
+// key returns the key of a session of a caller. It begins one if there is none that is recent enough.
+func (f *forwarded) key(ctx context.Context, c auth.Caller, from Sessions, now time.Time) (auth.Key, error) {
+	f.mu.Lock()
+	recent, ok := f.sessions[c.Principal]
+	f.mu.Unlock()
+	if ok && now.Before(recent.until) {
+		return recent.key, nil
+	}
+	key, err := from.SignIn(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sessions[c.Principal] = forwardedSession{key, now.Add(forwardedFor)}
+	return key, nil
 }
 
 // LoginCode is the answer to POST /v1/login-codes.

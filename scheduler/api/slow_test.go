@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+// The small bodies of some addresses must not take the places of all others while they are on their way.
+func TestSlowBodiesTakeNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(DefaultConfig(), Backend{}, hclog.NewNullLogger())
+		handler := s.bounded(s.takeBody(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if b, err := io.ReadAll(r.Body); err != nil || string(b) != "body" {
+				t.Errorf("the handler gets %q, %v", b, err)
+			}
+		})))
+		ask := func(address string, body io.Reader) int {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hooks/deployed", body)
+			r.RemoteAddr, r.ContentLength = address+":1234", 4
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			return w.Code
+		}
+		body, send := io.Pipe()
+		var open sync.WaitGroup
+		for i := range maxRequests + clientRequests {
+			open.Go(func() { ask(fmt.Sprintf("10.0.0.%d", i/clientRequests), body) })
+		}
+		synctest.Wait()
+		if got := ask("10.0.0.99", strings.NewReader("body")); got != http.StatusOK {
+			t.Errorf("a body of another address: got %d", got)
+		}
+		if got := ask("10.0.0.1", strings.NewReader("body")); got != http.StatusTooManyRequests {
+			t.Errorf("one body more of an address: got %d", got)
+		}
+		_ = send.CloseWithError(io.ErrUnexpectedEOF)
+		open.Wait()
+	})
+}
+
+// If too many bodies are on their way, the oldest one makes room.
+func TestTheOldestBodyMakesRoom(t *testing.T) {
+	var a arrivals
+	var cut []int
+	var arrived []func()
+	for i := range maxArrivals + 2 {
+		arrived = append(arrived, a.await(func() { cut = append(cut, i) }))
+		if i == 1 {
+			arrived[1]()
+		}
+	}
+	if !slices.Equal(cut, []int{0}) {
+		t.Errorf("cut %v, want the oldest, 0", cut)
+	}
+	for _, end := range arrived {
+		end()
+	}
+	if n := a.waiting.Len(); n != 0 {
+		t.Errorf("%d bodies are left", n)
+	}
+}
+
+// A client that reads its lists slowly must leave places for others. Further lists of the client wait a moment.
+func TestListsAreLimitedByClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(DefaultConfig(), Backend{}, hclog.NewNullLogger())
+		end := make(chan struct{})
+		handler := s.bounded(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.RawQuery == "slow" {
+				<-end
+			}
+		}))
+		ask := func(target string, c auth.Caller) int {
+			ctx := context.WithValue(t.Context(), provenKey{}, c)
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
+			return w.Code
+		}
+		alice := byToken("alice")
+		var open sync.WaitGroup
+		for range clientLists {
+			open.Go(func() { ask("/v1/runs?slow", alice) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		if got, took := ask("/v1/jobs", alice), time.Since(began); got != http.StatusTooManyRequests || took != listPatience {
+			t.Errorf("one list more: got %d after %v, want 429 after %v", got, took, listPatience)
+		}
+		began = time.Now()
+		if got, took := ask("/v1/jobs", byToken("bob")), time.Since(began); got != http.StatusOK || took != 0 {
+			t.Errorf("a list of another client: got %d after %v", got, took)
+		}
+		for range 20 {
+			open.Go(func() {
+				if got := ask("/v1/jobs", alice); got != http.StatusOK {
+					t.Errorf("a list after the others: got %d", got)
+				}
+			})
+		}
+		synctest.Wait()
+		close(end)
+		open.Wait()
+	})
+}
