@@ -57,7 +57,9 @@ type places struct {
 }
 
 func newPlaces(what string, all, client int, patience time.Duration) *places {
-	return &places{what: what, free: make(chan struct{}, all), client: client, patience: patience, of: map[string]int{}, left: make(chan struct{})}
+	return &places{
+		what: what, free: make(chan struct{}, all), client: client, patience: patience, of: map[string]int{}, left: make(chan struct{}),
+	}
 }
 
 // bounds has the places of all kinds of answers.

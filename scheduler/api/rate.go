@@ -91,8 +91,8 @@ func clientOf(r *http.Request) string {
 	return networkOf(hostOf(r))
 }
 
-// networkOf returns the address that counts as one client. An IPv6 address counts with its network of 64 bits, because a machine can
-// have any address of it.
+// networkOf returns the address that counts as one client. An IPv6 address counts with its network of 64 bits, because a machine
+// can have any address of it.
 func networkOf(host string) string {
 	addr, err := netip.ParseAddr(host)
 	if err != nil {

@@ -177,8 +177,9 @@ func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 	return nil, c.unreachable(failed)
 }
 
-// mayTryNext reports whether do may send the request to the next server after an error of one server. It may not after 429, even for a
-// read: the client asks for too much, and would then load each server as much as one accepts. The caller waits for Error.RetryAfter.
+// mayTryNext reports whether do may send the request to the next server after an error of one server. It may not after 429, even
+// for a read: the client asks for too much, and would load each server as much as one accepts. The caller waits for
+// Error.RetryAfter.
 func mayTryNext(q call, err error) bool {
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
