@@ -97,6 +97,45 @@ func TestBodiesOnTheirWayMakeRoom(t *testing.T) {
 	}
 }
 
+// A connection of HTTP/2 is busy while any of its requests is, and idle afterwards.
+func TestAConnectionOfHTTP2IsBusy(t *testing.T) {
+	all := newConnections(10, func() {})
+	working := func() (requests int) {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		for _, l := range all.open {
+			if requests += l.busy; (l.busy == 0) != (l.idler != nil) {
+				t.Errorf("a connection with %d requests: idle %t", l.busy, l.idler != nil)
+			}
+		}
+		return requests
+	}
+	srv := httptest.NewUnstartedServer(busy(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if got := working(); got != 1 || r.ProtoMajor != 2 {
+			t.Errorf("during a request of %s: %d requests", r.Proto, got)
+		}
+		resume := interrupt(r, false)
+		if got := working(); got != 0 {
+			t.Errorf("during an interruption: %d requests", got)
+		}
+		resume()
+	})))
+	srv.EnableHTTP2 = true
+	srv.Config.ConnState, srv.Config.ConnContext = all.state, withConn(all)
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	for range 2 {
+		res, err := srv.Client().Get(srv.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if got := working(); got != 0 {
+			t.Errorf("after the answer: %d requests", got)
+		}
+	}
+}
+
 // serveBounded serves a handler with a limit of connections, and returns a function that opens one.
 func serveBounded(t *testing.T, limit int, handler http.Handler) (connect func() net.Conn) {
 	t.Helper()
