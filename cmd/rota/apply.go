@@ -37,7 +37,7 @@ the meantime, apply stops there.`,
 				return err
 			}
 			if dryRun {
-				return c.printChanges(changes)
+				return c.preview(changes)
 			}
 			return c.apply(ctx, cl, changes, yes)
 		}),
@@ -79,7 +79,7 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 		if people {
 			changes = ofKind(changes, refused)
 		}
-		return errors.Join(err, c.printChanges(changes))
+		return errors.Join(err, c.printChanges(changes, ""))
 	}
 	asks := people && !yes
 	if gone := ofKind(changes, removed); asks && len(gone) > 0 {
@@ -98,7 +98,7 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 	})
 	switch {
 	case !people:
-		return errors.Join(err, c.printChanges(changes)) // the printed data shows which changes were made
+		return errors.Join(err, c.printChanges(changes, "")) // the printed data shows which changes were made
 	case err != nil:
 		return err
 	case unprinted != nil:

@@ -24,7 +24,7 @@ func newDiffCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.printChanges(changes); err != nil || !exitCode || len(changes) == len(ofKind(changes, unchanged)) {
+			if err := c.preview(changes); err != nil || !exitCode || len(changes) == len(ofKind(changes, unchanged)) {
 				return err
 			}
 			return &codedError{code: exitFailed, err: errAttention}
@@ -100,9 +100,19 @@ type changeList struct {
 	Changes []change `json:"changes"`
 }
 
-func (c *cli) printChanges(changes []change) error {
+// preview prints changes that nobody has made.
+func (c *cli) preview(changes []change) error {
+	heading := "preview, nothing was changed: "
+	if len(changes) == len(ofKind(changes, unchanged)) {
+		heading = ""
+	}
+	return c.printChanges(changes, heading)
+}
+
+// printChanges prints changes, and heading before their summary.
+func (c *cli) printChanges(changes []change, heading string) error {
 	return c.print(changeList{append([]change{}, changes...)}, func(p *page) {
 		writeChanges(p, changes)
-		p.line("%s", summary(changes))
+		p.line("%s%s", heading, summary(changes))
 	})
 }

@@ -70,6 +70,8 @@ func foreignFlag(cmd *cobra.Command, name string) string {
 	switch {
 	case name == "n" && cmd.Flags().Lookup("limit") != nil:
 		return "--limit says how many"
+	case name == "p" && cmd.Flags().Lookup("param") != nil:
+		return "--param NAME=VALUE gives a parameter"
 	case name == "n" && cmd.Name() == "logs":
 		name = "tail"
 	case cmd.Name() == "delete" && (name == "f" || name == "filename"):

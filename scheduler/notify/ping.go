@@ -6,9 +6,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// pingTarget is the name of the target of pings, in logs and metrics. No notifier can have it, because of its capital letter.
-const pingTarget = "Ping"
-
 // Signal is the content of a ping.
 type Signal struct {
 	Service job.PingService // "": job.Healthchecks
@@ -43,6 +40,6 @@ func (p *page) ping(n *Notice) {
 		text += ": " + n.Run.Reason
 	}
 	n.add(Target{
-		Name: pingTarget, URL: to.URL, Ping: &Signal{Service: to.Service, State: state, Run: n.Run.Name(), Text: shorten(text)},
+		Name: job.Pings, URL: to.URL, Ping: &Signal{Service: to.Service, State: state, Run: n.Run.Name(), Text: shorten(text)},
 	})
 }

@@ -11,6 +11,7 @@ import (
 // Calls observes which replicas answer.
 type Calls interface {
 	Answering() map[string]bool // the replicas that answer, with this one
+	Uncalled() []string         // the replicas that are present in the store and were not called yet
 	Outages() []job.Outage      // what this replica observed, oldest first
 }
 
@@ -35,6 +36,11 @@ const forgetAfter = 24 * time.Hour
 // members returns the replicas that the cluster expects, sorted by name.
 func (b *Backend) members(now time.Time) (list []api.MemberView) {
 	answering, absent := b.calls.Answering(), b.absent()
+	for _, name := range b.calls.Uncalled() {
+		if _, ok := absent[name]; !ok {
+			answering[name] = true
+		}
+	}
 	names := b.memberNames()
 	if len(names) == 0 {
 		for name := range answering {

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // TestToleratedLosses counts members that this replica has not heard of. They are no proof of a lost majority if the store has just
@@ -57,5 +59,40 @@ func TestAMemberThatStartsIsNotLost(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// roll has the observations of a replica that has just started.
+type roll struct {
+	answering, uncalled []string
+	outages             []job.Outage
+}
+
+func (r roll) Answering() map[string]bool {
+	list := map[string]bool{}
+	for _, name := range r.answering {
+		list[name] = true
+	}
+	return list
+}
+func (r roll) Uncalled() []string      { return r.uncalled }
+func (r roll) Outages() []job.Outage   { return r.outages }
+func (r roll) Events() []*job.Event    { return nil }
+func (r roll) JobEvents() []*job.Event { return nil }
+func (r roll) Changes() []*job.Audit   { return nil }
+
+// TestAReplicaThatJustStartedMissesNobody asks q1 before it has called the others. All are present in the store, and q3 is known to
+// be dead.
+func TestAReplicaThatJustStartedMissesNobody(t *testing.T) {
+	dead := job.Outage{Node: "q3", From: time.Unix(1, 0), Cause: job.OutageDead}
+	r := roll{answering: []string{"q1"}, uncalled: []string{"q2", "q3"}, outages: []job.Outage{dead}}
+	want := []api.MemberView{
+		{Name: "q1", State: memberPresent}, {Name: "q2", State: memberPresent}, {Name: "q3", State: memberMissing, Since: dead.From},
+	}
+	for name, members := range map[string][]string{"embedded": {"q1", "q2", "q3"}, "external": nil} {
+		b := &Backend{calls: r, log: r, memberNames: func() []string { return members }}
+		if diff := cmp.Diff(want, b.members(time.Unix(2, 0))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

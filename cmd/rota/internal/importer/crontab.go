@@ -207,7 +207,9 @@ func (c *crontab) expression(n int, line string) (expression, rest string, ok bo
 		if !cronReads(field, fieldNames[i]) {
 			c.lost(n, "%s: cron ignores the line or the end of this field, and rota reads all of it; compare the slots", field)
 		}
-		fields[i] = randomRange.ReplaceAllString(field, "H($1-$2)")
+		if fields[i] = randomRange.ReplaceAllString(field, "H($1-$2)"); fields[i] != field {
+			c.note(n, "%s: cron draws a value at each start, the job here always uses the same one", field)
+		}
 	}
 	return strings.Join(fields, " "), rest, true
 }

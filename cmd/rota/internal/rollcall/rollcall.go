@@ -54,6 +54,7 @@ type Calls struct {
 type peer struct {
 	addr     string
 	answered time.Time // zero: never
+	called   bool      // a call has ended, with an answer or without
 	refused  int       // calls in a row
 	leaving  time.Time // when it said that it stops; zero: it does not
 	listed   bool      // Replicas returned it the last time
@@ -168,6 +169,7 @@ func (c *Calls) hear(name string, asked, at time.Time, err error, slept bool) (s
 	if p == nil || p.gone {
 		return false // its outage was dropped during this round
 	}
+	p.called = true
 	if o := c.open(name); err == nil && o != nil && o.Cause == job.OutageDead && asked.Before(o.From) {
 		return true
 	}
@@ -265,6 +267,23 @@ func (c *Calls) Answering() map[string]bool {
 	for name, p := range c.peers {
 		if !p.answered.IsZero() && !p.gone && c.open(name) == nil {
 			list[name] = true
+		}
+	}
+	return list
+}
+
+// Uncalled returns the replicas that are present in the store and whose first call has not ended yet. This replica has just
+// started, or they have. Their leases say that they are present.
+func (c *Calls) Uncalled() (list []string) {
+	replicas := c.cfg.Replicas()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range replicas {
+		if r.Name == c.cfg.Name || r.Addr == "" || !r.Leaving.IsZero() {
+			continue
+		}
+		if p := c.peers[r.Name]; p == nil || !p.called {
+			list = append(list, r.Name)
 		}
 	}
 	return list

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -81,6 +82,29 @@ func TestASilentReplicaIsAbsentSinceItsLastAnswer(t *testing.T) {
 			t.Errorf("after its return: got %+v", o)
 		}
 	})
+}
+
+func TestAReplicaIsUncalledUntilItsFirstCallEnds(t *testing.T) {
+	for name, answer := range map[string]func() (int64, error){"answers": func() (int64, error) { return 7, nil }, "silent": silent} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *scene) {
+				s.answer = answer
+				if got := s.Uncalled(); !slices.Equal(got, []string{"q2"}) {
+					t.Errorf("before the first call: got %v, want q2", got)
+				}
+				s.run(time.Second)
+				if got := s.Uncalled(); len(got) > 0 {
+					t.Errorf("after the first call: got %v", got)
+				}
+			})
+			play(t, func(s *scene) {
+				s.leaving = time.Now()
+				if got := s.Uncalled(); len(got) > 0 {
+					t.Errorf("a replica that stops: got %v", got)
+				}
+			})
+		})
+	}
 }
 
 func TestAReplicaWhosePortRefusesIsDeadAtOnce(t *testing.T) {
