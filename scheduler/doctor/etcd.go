@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,8 +22,8 @@ func (e *examiner) etcd() {
 	size := 0
 	for _, m := range e.Members {
 		if m.Err != nil {
-			e.add(m.Endpoint, "The member does not answer: "+m.Err.Error()+".",
-				"start it; if its data is lost: docs/how-to/replace-a-member.md")
+			e.add(m.Endpoint, "The member does not answer: "+m.Err.Error()+".", cmp.Or(e.renewal(),
+				"start it; if its data is lost: docs/how-to/replace-a-member.md"))
 			continue
 		}
 		versions[m.Version] = append(versions[m.Version], m.Endpoint)
@@ -33,8 +34,8 @@ func (e *examiner) etcd() {
 	}
 	e.alarms()
 	if e.StoreErr != nil {
-		e.add("", "The store cannot be read: "+e.StoreErr.Error()+".",
-			"start members until a majority is there; docs/how-to/recover-a-full-store.md, if etcd is full")
+		e.add("", "The store cannot be read: "+e.StoreErr.Error()+".", cmp.Or(e.renewal(),
+			"start members until a majority is there; docs/how-to/recover-a-full-store.md, if etcd is full"))
 	}
 	if len(versions) > 1 {
 		e.add("", "The members have different versions: "+listed(versions)+".", "finish the upgrade of etcd")

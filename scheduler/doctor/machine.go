@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -24,13 +25,21 @@ func (e *examiner) certificates() {
 	for _, s := range e.Served {
 		switch left := s.Cert.NotAfter.Sub(e.Now); {
 		case left < 0:
-			e.add(s.Where, "The certificate expired at "+stamp(s.Cert.NotAfter)+".", "rota pki issue")
+			e.add(s.Where, "The certificate expired at "+stamp(s.Cert.NotAfter)+".", "rota pki issue: docs/how-to/renew-certificates.md")
 		case left < certMargin:
-			e.add(s.Where, "The certificate expires at "+stamp(s.Cert.NotAfter)+".", "rota pki issue")
+			e.add(s.Where, "The certificate expires at "+stamp(s.Cert.NotAfter)+".", "rota pki issue: docs/how-to/renew-certificates.md")
 		case e.Now.Before(s.Cert.NotBefore):
 			e.add(s.Where, "The certificate is valid only from "+stamp(s.Cert.NotBefore)+".", "compare the clock of this machine")
 		}
 	}
+}
+
+// renewal says what to do if a certificate has expired; "" if none has. Members that run do not reach each other then.
+func (e *examiner) renewal() string {
+	if !slices.ContainsFunc(e.Served, func(s Served) bool { return s.Cert.NotAfter.Before(e.Now) }) {
+		return ""
+	}
+	return "renew the certificates that have expired, before you start or replace anything: docs/how-to/renew-certificates.md"
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

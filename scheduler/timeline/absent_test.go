@@ -147,3 +147,25 @@ func TestALeaderLearnsFromOthersSinceWhenNobodyLed(t *testing.T) {
 		t.Errorf("long after the win it still writes %+v", late)
 	}
 }
+
+// TestALeaderThatWasSilentMayHaveLed looks at the start of a term after an outage of the leader before it.
+func TestALeaderThatWasSilentMayHaveLed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		outage job.Event
+		want   time.Time // since when nobody led
+	}{
+		"it answered again long before":   {job.Event{From: at(0), To: at(33)}, time.Time{}},
+		"it died, and a new process came": {job.Event{From: at(0), To: at(33), Cause: job.OutageDead}, at(0)},
+		"it answered again just before":   {job.Event{From: at(0), To: at(168)}, at(0)},
+		"it is silent":                    {job.Event{From: at(0)}, at(0)},
+		"the outage was over when it won": {job.Event{From: at(-200), To: at(168), Cause: job.OutageDead}, time.Time{}},
+	} {
+		tc.outage.ID, tc.outage.Kind, tc.outage.Node = "2", job.EventOutage, "q3"
+		stored := []*job.Event{{ID: "1", Kind: job.EventLeader, At: at(-100), Node: "q3", Term: 10}, &tc.outage}
+		term := timeline.Term{Node: "q2", Rev: 20, Since: at(170)}
+		changed := timeline.Ledger(term, stored, map[string]timeline.Report{"q2": saw()}, nil, at(170))
+		if len(changed) != 1 || !changed[0].From.Equal(tc.want) {
+			t.Errorf("%s: got %+v, want a term since when nobody led: %v", name, changed, tc.want)
+		}
+	}
+}

@@ -241,7 +241,8 @@ func (t *teller) tellLeaderless() {
 	}
 }
 
-// tellMajority says when fewer than half of the members were left.
+// tellMajority says when fewer than the majority of the members answered. The majority of etcd may have been there meanwhile, as
+// after the end of the certificates of the API.
 func (t *teller) tellMajority() {
 	if t.members.Expected < 3 {
 		return
@@ -266,12 +267,12 @@ func (t *teller) tellMajority() {
 		case left < quorum && since.IsZero():
 			since = s.at
 		case left >= quorum && !since.IsZero():
-			t.say("The majority was lost at ", t.clock(since), " and regained at ", t.clock(s.at))
+			t.say("Fewer than the majority answered from ", t.clock(since), " to ", t.clock(s.at))
 			since = time.Time{}
 		}
 	}
 	if !since.IsZero() {
-		t.say("The majority is lost since ", t.clock(since))
+		t.say("Fewer than the majority have answered since ", t.clock(since))
 	}
 }
 

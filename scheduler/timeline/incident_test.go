@@ -113,7 +113,7 @@ q2 did not answer from 10:49:50Z to 10:50:11Z.
 q3 did not answer from 10:49:50Z to 10:50:11Z.
 q1 leads again since 10:50:11Z.
 No leader from 10:49:50Z to 10:50:11Z.
-The majority was lost at 10:49:50Z and regained at 10:50:11Z.
+Fewer than the majority answered from 10:49:50Z to 10:50:11Z.
 No run in history was retried, 1 run is lost.
 3 slots of ping were skipped.
 4 jobs ran up to 11 s late.
@@ -124,7 +124,7 @@ All 3 members are present.`},
 			timeline.Members{Expected: 3, Present: 1, Tolerated: -1}, `
 q2 died at 10:49:50Z.
 q3 died at 10:49:52Z.
-The majority is lost since 10:49:52Z.
+Fewer than the majority have answered since 10:49:52Z.
 No run in history was retried or lost.
 1 of 3 members are present, fewer than the majority.`},
 	} {

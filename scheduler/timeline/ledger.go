@@ -79,6 +79,13 @@ func records(e *job.Event, o job.Outage) bool {
 		(p.Until.IsZero() || o.From.Before(p.Until)) && (o.Until.IsZero() || p.From.Before(o.Until))
 }
 
+// ended reports whether an outage of a leader ended its term, which won at an instant and lasted until the next leader won. A leader
+// that was only silent and answered again may have led all the time, as after the end of its certificate.
+func ended(outage *job.Event, won, next time.Time) bool {
+	during := !outage.From.Before(won) && !outage.From.After(next)
+	return during && (outage.Cause != "" || outage.To.IsZero() || next.Sub(outage.To) <= slack)
+}
+
 func outageOf(e *job.Event) job.Outage {
 	return job.Outage{Node: e.Node, From: e.From, Until: e.To, Cause: e.Cause}
 }
@@ -120,7 +127,7 @@ func recordTerm(term Term, stored []*job.Event, reports map[string]Report, now t
 	if last != nil {
 		e.Previous = last.Node
 		for _, s := range stored { // the moment of the last leader's death is exact
-			if s.Kind == job.EventOutage && s.Node == last.Node && !s.From.Before(last.At) && !s.From.After(term.Since) {
+			if s.Kind == job.EventOutage && s.Node == last.Node && ended(s, last.At, term.Since) {
 				e.From = job.Later(e.From, s.From)
 			}
 		}

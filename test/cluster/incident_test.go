@@ -70,7 +70,7 @@ func TestIncidentsAreTold(t *testing.T) {
 		n.Kill()
 	}
 	over := c.Outage()
-	c.Told([]*Node{leader}, "The majority is lost since (T)", lost)
+	c.Told([]*Node{leader}, "Fewer than the majority have answered since (T)", lost)
 	if v := c.View(leader); v.Tolerated == nil || *v.Tolerated != -1 {
 		t.Errorf("%s tolerates %v more losses, want -1", leader.Name, v.Tolerated)
 	}
@@ -88,7 +88,7 @@ func TestIncidentsAreTold(t *testing.T) {
 		return l != nil
 	})
 	over()
-	c.Told(c.Replicas(), "The majority was lost at (T) and regained at T", lost)
+	c.Told(c.Replicas(), "Fewer than the majority answered from (T) to T", lost)
 	c.Told(c.Replicas(), "No leader from T to (T)", regained)
 	Await(t, 20*time.Second, "rota runs shows the missed slots", func() bool {
 		out, code := Command(t, binary, "runs", "ping", "--server="+leader.URL)
