@@ -36,10 +36,14 @@ so works once, within five minutes.`,
 			if printOnly {
 				return c.printLink(link)
 			}
+			once := ", which works once, within five minutes"
+			if !strings.Contains(code.Path, "code=") { // nobody signs in to this cluster
+				once = ""
+			}
 			if err := c.browse(ctx, link); err != nil {
-				c.printErr("no browser was opened (%v): open this link, which works once, within five minutes", err)
+				c.printErr("no browser was opened (%v): open this link%s", err, once)
 			} else {
-				c.printErr("a browser was opened; if it shows nothing, open this link, which works once, within five minutes")
+				c.printErr("a browser was opened; if it shows nothing, open this link%s", once)
 			}
 			return c.printLink(link)
 		}),

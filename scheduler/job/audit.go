@@ -50,6 +50,9 @@ const (
 	VerbDeliverHook   = "deliver-hook"
 )
 
+// VerbApplyFiles is the verb of a replica that puts its job files in force.
+const VerbApplyFiles = "apply-job-files"
+
 // OfRun reports whether the change only submitted one run. The run's own record names its author too.
 func (a *Audit) OfRun() bool {
 	return a.Verb == VerbSubmitRun || a.Verb == VerbSubmitCommand || a.Verb == VerbDeliverHook

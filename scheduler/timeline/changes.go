@@ -64,6 +64,9 @@ func changesOf(f Facts) (list []Entry) {
 		}
 	}
 	for _, a := range f.Changes {
+		if a.Verb == job.VerbApplyFiles && !near(f.Files.At, a.At) {
+			add(a.At, "", "", strings.TrimPrefix(a.Name(), "replica/")+" put job files into force that were replaced later.")
+		}
 		if deed, name := deedOf(a); deed != "" && !(pauses(a) && near(paused[name], a.At)) {
 			add(a.At, a.Name(), name, a.Name()+" "+deed+".")
 		}

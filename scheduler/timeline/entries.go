@@ -17,7 +17,9 @@ type Facts struct {
 	Changes []*job.Audit // by clients, oldest first; the oldest may be missing
 	Gate    job.Gate
 	Files   job.Files
-	Now     time.Time
+	// Leaderless is since when this replica sees no leader; zero: it sees one, or it never saw one.
+	Leaderless time.Time
+	Now        time.Time
 }
 
 // Entry is one line of the timeline.

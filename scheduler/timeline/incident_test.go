@@ -119,11 +119,16 @@ No run in history was retried, 1 run is lost.
 4 jobs ran up to 11 s late.
 once-only/x is lost: check its target, then run ` + "`rota retry once-only/x`" + ` if it did not take place.
 All 3 members are present.`},
+		"all members answer, and none leads": {timeline.Facts{Leaderless: at(53)}, all, `
+No leader has answered since 10:49:53Z.
+No run in history was retried or lost.
+All 3 members are present.`},
 		"the majority is lost": {
-			timeline.Facts{Cluster: []*job.Event{outage("q2", job.OutageDead, 50, 0), outage("q3", job.OutageDead, 52, 0)}},
+			timeline.Facts{Cluster: []*job.Event{outage("q2", job.OutageDead, 50, 0), outage("q3", job.OutageDead, 52, 0)}, Leaderless: at(53)},
 			timeline.Members{Expected: 3, Present: 1, Tolerated: -1}, `
 q2 died at 10:49:50Z.
 q3 died at 10:49:52Z.
+No leader has answered since 10:49:53Z.
 Fewer than the majority have answered since 10:49:52Z.
 No run in history was retried or lost.
 1 of 3 members are present, fewer than the majority.`},
@@ -189,7 +194,10 @@ func TestEntries(t *testing.T) {
 		Jobs: []*job.Job{
 			{Name: "held", Paused: &job.Pause{At: at(12), By: "bob", Reason: "migration"}},
 		},
+		Files: job.Files{At: at(18), By: "q2", Hash: "0123456789abcdef"},
 		Changes: []*job.Audit{
+			{At: at(17.5), Verb: job.VerbApplyFiles, Author: job.Author{Principal: "replica/q1", How: "file"}}, // the record tells it
+			{At: at(1), Verb: job.VerbApplyFiles, Author: job.Author{Principal: "replica/q1", How: "file"}},
 			{At: at(2), Verb: "put-job", Kind: job.RecordJob, Object: "held", Before: 7, Author: job.Author{Principal: "eve", How: "token"}},
 			{At: at(3), Verb: "put-job", Kind: job.RecordJob, Object: "fresh", Author: job.Author{Principal: "eve", How: "token"}},
 			{At: at(3.5), Verb: "pause-job", Kind: job.RecordJob, Object: "held", Author: job.Author{Principal: "anonymous", How: "none", Claimed: "bob", Remote: "10.0.0.7"}},
@@ -208,6 +216,7 @@ func TestEntries(t *testing.T) {
 		got = append(got, e.At.Format("05 ")+e.Kind+": "+e.Text)
 	}
 	want := `00 changed: alice submitted late/x.
+01 changed: q1 put job files into force that were replaced later.
 02 changed: eve changed job held.
 03 changed: eve created job fresh.
 03 changed: bob from 10.0.0.7 paused job held.
@@ -225,6 +234,7 @@ func TestEntries(t *testing.T) {
 14 changed: eve started the backfill of job held.
 15 changed: eve created limit db.
 16 changed: eve resumed all jobs.
+18 changed: q2 put the job files 0123456789ab into force.
 20 member: q3 answers again after 15 s.`
 	if text := strings.Join(got, "\n"); text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)

@@ -90,5 +90,10 @@ func (b *Backend) facts() timeline.Facts {
 		Changes: b.log.Changes(), Gate: b.mirror.Gate(), Files: b.mirror.Files(), Now: b.present(),
 	}
 	f.Cluster = timeline.WithObserved(f.Cluster, b.calls.Outages())
+	for _, o := range b.calls.Outages() {
+		if o.Node == "" && o.Until.IsZero() {
+			f.Leaderless = o.From
+		}
+	}
 	return f
 }

@@ -59,7 +59,7 @@ func (f *Files) enforce(ctx context.Context) error {
 		return mark{Files: f.successor(m, now), rev: m.rev}, true, err
 	}, func(ctx context.Context, m mark) (mark, error) {
 		written, err := f.store.PutFiles(store.WithAudit(ctx, job.Audit{
-			At: m.At, Verb: "apply-job-files", Author: job.Author{Principal: "replica/" + f.cfg.Node, How: "file"},
+			At: m.At, Verb: job.VerbApplyFiles, Author: job.Author{Principal: "replica/" + f.cfg.Node, How: "file"},
 		}), m.Files)
 		if err != nil {
 			return m, err
