@@ -79,8 +79,8 @@ func records(e *job.Event, o job.Outage) bool {
 		(p.Until.IsZero() || o.From.Before(p.Until)) && (o.Until.IsZero() || p.From.Before(o.Until))
 }
 
-// ended reports whether an outage of a leader ended its term, which won at an instant and lasted until the next leader won. A leader
-// that was only silent and answered again may have led all the time, as after the end of its certificate.
+// ended reports whether an outage of a leader ended its term. It won at an instant, and another leader won next. A leader that was
+// only silent and answered again may have led all the time, as after the end of its certificate.
 func ended(outage *job.Event, won, next time.Time) bool {
 	during := !outage.From.Before(won) && !outage.From.After(next)
 	return during && (outage.Cause != "" || outage.To.IsZero() || next.Sub(outage.To) <= slack)
