@@ -142,7 +142,7 @@ func OfJobs(f Facts) (items []Item) {
 		if h.noWorker == nil && j.Paused == nil && !accepted(j.Spec, workers) {
 			items = append(items, Item{
 				Kind: NoWorker, Job: j.Name, Next: "rota workers -o wide",
-				Text: "No worker that is present accepts job " + j.Name + needs(j.Spec) + ".",
+				Text: "No worker that is present accepts job " + j.Name + needs(j.Spec, ", which needs ") + ".",
 			})
 		}
 	}
@@ -182,13 +182,13 @@ func awake(workers []*job.Worker) (list []*job.Worker) {
 	return list
 }
 
-// needs says what a job asks of a worker.
-func needs(s *job.Spec) string {
+// needs says after a phrase what a job asks of a worker; "" if it asks for nothing.
+func needs(s *job.Spec, phrase string) string {
 	list := s.Needs()
 	if len(list) == 0 {
 		return ""
 	}
-	return ", which needs " + strings.Join(list, ", ")
+	return phrase + strings.Join(list, ", ")
 }
 
 func by(p *job.Pause) (text string) {

@@ -111,6 +111,12 @@ func TestOfJobs(t *testing.T) {
 			runs: []*job.Run{run(1, job.Pending, because("no worker accepts it: none is present with its labels or handler"))},
 			want: "no_worker",
 		},
+		"a run that no worker with its labels accepts": {
+			job:  func(j *job.Job) { j.Spec.Workers = map[string]string{"zone": "mars"} },
+			runs: []*job.Run{run(1, job.Pending, because("no worker accepts it: none is present"))},
+			want: "no_worker",
+			text: "Run j/2026-11-24T09:59:00Z cannot start: no worker accepts it: none is present; the job needs label zone: mars.",
+		},
 		"a job that no worker accepts": {
 			job:  func(j *job.Job) { j.Spec.Workers = map[string]string{"zone": "mars"} },
 			want: "no_worker", text: "No worker that is present accepts job j, which needs label zone: mars.",

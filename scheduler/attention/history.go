@@ -157,7 +157,7 @@ func (h *history) waiting(j *job.Job, f Facts) (items []Item) {
 	if r := h.noWorker; r != nil {
 		items = append(items, Item{
 			Kind: NoWorker, Job: j.Name, Run: r.Name(), Since: r.Due, Next: "rota workers -o wide",
-			Text: "Run " + r.Name() + " cannot start: " + r.Reason + needs(j.Spec) + ".",
+			Text: "Run " + r.Name() + " cannot start: " + r.Reason + needs(j.Spec, "; the job needs ") + ".",
 		})
 	}
 	if r := h.late; r != nil && j.Paused == nil && f.Gate.Paused == nil {
