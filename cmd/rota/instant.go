@@ -176,9 +176,9 @@ func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, e
 
 // loadZone returns a time zone by its IANA name, UTC for "".
 func loadZone(name string) (*time.Location, error) {
-	zone, err := time.LoadLocation(name)
+	zone, err := schedule.LoadZone(name)
 	if err != nil {
-		return nil, usageError{fmt.Sprintf("unknown time zone %q", name), "use an IANA name, such as Europe/Berlin"}
+		return nil, usageError{fmt.Sprintf("%q %v", name, err), "use an IANA name, such as Europe/Berlin"}
 	}
 	return zone, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	ical "github.com/arran4/golang-ical"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 	"github.com/teambition/rrule-go"
 )
 
@@ -188,8 +189,8 @@ func (e *event) readRule(text string) error {
 		return e.wrong(hint, "has an RRULE with DTSTART")
 	}
 	if e.zone != "" && untilUTC.MatchString(text) {
-		zone, err := time.LoadLocation(e.zone)
-		if err != nil || zone == time.Local {
+		zone, err := schedule.LoadZone(e.zone)
+		if err != nil {
 			return e.wrong("write UNTIL as a date, such as UNTIL=20261225",
 				"has an RRULE that ends at a time in UTC, and its zone %.40q is unknown", e.zone)
 		}

@@ -30,7 +30,7 @@ func ParseFinishBy(text, zone string) (f FinishBy, err error) {
 		return f, nil
 	}
 	f.hour, f.minute = at.Hour(), at.Minute()
-	f.zone, err = loadZone(zone)
+	f.zone, err = LoadZone(zone)
 	return f, err
 }
 

@@ -53,7 +53,7 @@ type parser struct{ reasons []error }
 func (p *parser) refuse(e Error) { p.reasons = append(p.reasons, &e) }
 
 func (p *parser) zone(s *Schedule, name string) {
-	zone, err := loadZone(name)
+	zone, err := LoadZone(name)
 	if err != nil {
 		p.refuse(Error{"timezone", -1, name, err.Error(), "an IANA name, such as Europe/Berlin, or UTC"})
 		zone = time.UTC

@@ -68,9 +68,9 @@ func bounds(zone *time.Location, t int64) span {
 	return s
 }
 
-// loadZone returns the zone of an IANA name, UTC for the empty one. It refuses names that depend on the machine, because
+// LoadZone returns the zone of an IANA name, UTC for the empty one. It refuses names that depend on the machine, because
 // all replicas must compute the same slots.
-func loadZone(name string) (*time.Location, error) {
+func LoadZone(name string) (*time.Location, error) {
 	switch {
 	case name == "", name == "UTC":
 		return time.UTC, nil

@@ -95,7 +95,7 @@ var libraryRules = map[string]rule{
 		own:      []string{"config/ics", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/workflow", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth", "scheduler/webhook"}, // of notify only Schemes and CheckTemplate, of fill only Check
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
-	"config/ics": {external: []string{"github.com/arran4/golang-ical", "github.com/teambition/rrule-go"}},
+	"config/ics": {own: []string{"scheduler/schedule"}, external: []string{"github.com/arran4/golang-ical", "github.com/teambition/rrule-go"}},
 
 	// The tests. A package that has only tests needs no row.
 	"test/arch":   {},

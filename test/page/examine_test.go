@@ -107,7 +107,7 @@ func imports(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	for _, tc := range []struct{ field, value, want string }{
 		{"text", "* * not\n", "line 1: the line has fewer than five fields of time"},
 		{"text", "", "Paste the text"},
-		{"timezone", "Europe/Nowhere", `the time zone "Europe/Nowhere" is unknown`},
+		{"timezone", "Europe/Nowhere", `"Europe/Nowhere" is not a known time zone`},
 	} {
 		fields := map[string]string{"text": text}
 		fields[tc.field] = tc.value

@@ -3,10 +3,10 @@ package backend
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 // maxImported is how many jobs Import translates at once. To read the job file takes time with the square of their number.
@@ -14,8 +14,8 @@ const maxImported = 2000
 
 // Import translates schedules of another tool into a job file, as `rota import` does.
 func (b *Backend) Import(ctx context.Context, r api.ImportRequest) (api.ImportView, error) {
-	if _, err := time.LoadLocation(r.Timezone); err != nil || r.Timezone == "Local" {
-		return api.ImportView{}, invalidField("timezone", "the time zone %q is unknown: write it as Europe/Berlin", r.Timezone)
+	if _, err := schedule.LoadZone(r.Timezone); err != nil {
+		return api.ImportView{}, invalidField("timezone", "%q %v: write it as Europe/Berlin", r.Timezone, err)
 	}
 	var res importer.Result
 	err := importer.Translate(importer.Options{

@@ -24,7 +24,8 @@ func TestImportSaysWhatIsWrongWithAText(t *testing.T) {
 		"no JSON":      {t.Context(), api.ImportRequest{Kind: "dkron", Text: "{"}, "text", "is not JSON"},
 		"no unit":      {t.Context(), api.ImportRequest{Kind: "systemd", Text: "[Timer]"}, "text", "line 1: the name of the unit is missing"},
 		"many jobs":    {t.Context(), api.ImportRequest{Kind: "crontab", Text: strings.Repeat("@daily a\n", 2001)}, "text", "the text has 2001 jobs"},
-		"no zone":      {t.Context(), api.ImportRequest{Kind: "crontab", Text: "@daily a", Timezone: "Nowhere"}, "timezone", `"Nowhere" is unknown`},
+		"no zone":      {t.Context(), api.ImportRequest{Kind: "crontab", Text: "@daily a", Timezone: "Nowhere"}, "timezone", `"Nowhere" is not a known time zone`},
+		"machine zone": {t.Context(), api.ImportRequest{Kind: "crontab", Text: "@daily a", Timezone: "localtime"}, "timezone", "depends on the machine"},
 		"no time":      {canceled, api.ImportRequest{Kind: "crontab", Text: "@daily a"}, "text", "took too long"},
 	} {
 		t.Run(name, func(t *testing.T) {

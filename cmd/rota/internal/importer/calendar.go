@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 // calendar is an OnCalendar expression of systemd. Its parts are in the form of cron's fields.
@@ -68,7 +70,7 @@ func isZone(word string) bool {
 	if !zoneName.MatchString(word) || weekdayList.MatchString(word) {
 		return false
 	}
-	_, err := time.LoadLocation(word)
+	_, err := schedule.LoadZone(word)
 	return strings.EqualFold(word, "UTC") || strings.Contains(word, "/") || err == nil
 }
 
@@ -208,7 +210,7 @@ func (c *calendar) instant(zone string) (time.Time, bool) {
 		}
 		parts[i] = n
 	}
-	location, err := time.LoadLocation(zone)
+	location, err := schedule.LoadZone(zone)
 	if err != nil || c.weekdays != "*" {
 		return time.Time{}, false
 	}
