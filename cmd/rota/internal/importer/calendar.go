@@ -28,7 +28,9 @@ var calendarWords = map[string]string{
 
 const halfYears = "*-01,07-01 00:00:00"
 
-var weekdayList = regexp.MustCompile(`(?i)^(mon|tue|wed|thu|fri|sat|sun)[a-z]*((\.\.|-|,)(mon|tue|wed|thu|fri|sat|sun)[a-z]*)*,?$`)
+const weekdayName = `(?:mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)`
+
+var weekdayList = regexp.MustCompile(`(?i)^` + weekdayName + `(?:(?:\.\.|-|,)` + weekdayName + `)*,?$`)
 
 // parseCalendar reads an OnCalendar expression. It refuses an expression that cron cannot express.
 func parseCalendar(text string) (calendar, error) {
@@ -45,19 +47,22 @@ func parseCalendar(text string) (calendar, error) {
 			words = strings.Fields(long)
 		}
 	}
+	seen := 0 // how many kinds of words have passed: systemd reads weekdays, a date and a time in this order
 	for _, word := range words {
-		var err error
+		kind, read := 2, c.date
 		switch {
 		case weekdayList.MatchString(word):
-			c.weekdays, err = weekdayField(word)
+			kind, read = 1, c.weekday
 		case strings.Contains(word, ":"):
-			err = c.time(word)
-		default:
-			err = c.date(word)
+			kind, read = 3, c.time
 		}
-		if err != nil {
+		if kind <= seen {
+			return calendar{}, refused(word)
+		}
+		if err := read(word); err != nil {
 			return calendar{}, err
 		}
+		seen = kind
 	}
 	return c, c.combine()
 }
@@ -74,25 +79,25 @@ func isZone(word string) bool {
 	return strings.EqualFold(word, "UTC") || strings.Contains(word, "/") || err == nil
 }
 
-// refused is the error for a range whose end is before its beginning. systemd ignores such a line.
+// refused is the error for a part that systemd does not read. systemd ignores such a line.
 func refused(part string) error { return fmt.Errorf("systemd refuses %q and ignores the line", part) }
 
 const weekdayOrder = "montuewedthufrisatsun"
 
-// weekdayField converts weekdays such as Mon..Fri into cron's form.
-func weekdayField(word string) (string, error) {
+func (c *calendar) weekday(word string) error {
 	var parts []string
 	for part := range strings.SplitSeq(strings.TrimSuffix(strings.ToLower(word), ","), ",") {
 		days := strings.FieldsFunc(part, func(c rune) bool { return c == '.' || c == '-' })
 		for i := range days {
 			days[i] = days[i][:3]
 			if i > 0 && strings.Index(weekdayOrder, days[i]) < strings.Index(weekdayOrder, days[i-1]) {
-				return "", refused(part)
+				return refused(part)
 			}
 		}
 		parts = append(parts, strings.Join(days, "-"))
 	}
-	return strings.Join(parts, ","), nil
+	c.weekdays = strings.Join(parts, ",")
+	return nil
 }
 
 func (c *calendar) date(word string) (err error) {
@@ -101,11 +106,17 @@ func (c *calendar) date(word string) (err error) {
 		if err != nil || n < 1 {
 			return errors.New("days from the end of a month are read one by one")
 		}
+		if n > 28 { // some month does not have it
+			return refused(day)
+		}
 		c.day = "L"
 		if n > 1 {
 			c.day = fmt.Sprintf("L-%d", n-1)
 		}
 		parts := strings.Split(month, "-")
+		if len(parts) > 2 {
+			return refused(word)
+		}
 		if c.month, err = field(parts[len(parts)-1], 12); err != nil {
 			return err
 		}
@@ -142,31 +153,39 @@ func (c *calendar) time(word string) (err error) {
 	}
 	if len(parts) == 3 {
 		c.second, err = field(parts[2], 59)
+		for part := range strings.SplitSeq(parts[2], ",") { // systemd refuses a range of one second, unlike one of one minute
+			if from, to, ok := strings.Cut(part, ".."); ok && strings.TrimLeft(from, "0") == strings.TrimLeft(to, "0") {
+				return refused(part)
+			}
+		}
 	}
 	return err
 }
 
-var component = regexp.MustCompile(`^(\*|\d+)(?:\.\.(\d+))?(?:/(\d+))?$`)
+var component = regexp.MustCompile(`^(\d+)(?:\.\.(\d+))?(?:/(\d+))?$`)
 
 // field converts a part of a date or time into cron's form. high is the greatest value of the part.
 func field(text string, high int) (string, error) {
+	if text == "*" {
+		return text, nil
+	}
 	var parts []string
 	for part := range strings.SplitSeq(text, ",") {
 		m := component.FindStringSubmatch(part)
-		if m == nil {
+		switch {
+		case strings.HasPrefix(part, "*"): // systemd has neither */15 nor a list with *
+			return "", refused(part)
+		case m == nil:
 			return "", fmt.Errorf("%q has no counterpart in cron", part)
 		}
 		from, to, step := cmp.Or(strings.TrimLeft(m[1], "0"), "0"), strings.TrimLeft(m[2], "0"), m[3]
-		begin, _ := strconv.Atoi(m[1]) // 0 for *
+		begin, _ := strconv.Atoi(m[1])
 		if end, err := strconv.Atoi(m[2]); err == nil && end < begin {
 			return "", refused(part)
 		} else if every, _ := strconv.Atoi(step); err != nil && begin+every > high {
 			return "", refused(part)
 		}
 		switch {
-		case from == "*" && step != "":
-			from += "/" + step
-		case from == "*":
 		case m[2] != "" && step != "":
 			from += "-" + to + "/" + step
 		case m[2] != "":

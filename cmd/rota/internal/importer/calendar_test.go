@@ -2,36 +2,21 @@ package importer_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
-	"github.com/rota-scheduler/rota/test/lacking"
 )
 
-var elapses = regexp.MustCompile(`(?m)^\s*(?:Next elapse|Iter(?:ation|\.) #\d+): \w{3} (\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC$`)
-
-// systemd returns the next instants of an OnCalendar expression by the program systemd-analyze: count of them, if there are so many.
-func systemd(t *testing.T, text string, base time.Time) (slots []time.Time) {
+// systemd returns the next instants of a valid OnCalendar expression by the program systemd-analyze: count of them, if there are so
+// many.
+func systemd(t *testing.T, text string, base time.Time) []time.Time {
 	t.Helper()
-	lacking.Program(t, "systemd-analyze", "systemd")
-	cmd := exec.CommandContext(t.Context(), "systemd-analyze", "calendar", "--iterations=20", "--base-time="+base.Format("2006-01-02 15:04:05 UTC"), text)
-	cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, m := range elapses.FindAllSubmatch(out, -1) {
-		at, err := time.Parse(time.DateTime, string(m[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		slots = append(slots, at)
+	slots, accepted := elapsesOf(t, text, base)
+	if !accepted {
+		t.Fatalf("systemd refuses %q", text)
 	}
 	return slots
 }
