@@ -140,8 +140,12 @@ func (c *crontab) entry(n int, line string) {
 			overlap = job.OverlapSkip
 		}
 	}
-	if rest == "" {
+	switch {
+	case rest == "":
 		c.lost(n, "the line has no command")
+		return
+	case rest[0] == '*': // probably a sixth field of time
+		c.lost(n, "the command begins with *: cron refuses the whole file")
 		return
 	}
 	if Background(rest) {

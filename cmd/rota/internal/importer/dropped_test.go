@@ -59,6 +59,7 @@ func TestNothingIsDroppedSilently(t *testing.T) {
 		"OnCalendar=Sunda 10:00":                               {timer, `a.timer:3: OnCalendar=Sunda 10:00: "Sunda" is neither weekdays`},
 		"OnCalendar=":                                          {timer, "a.timer: the timer has no OnCalendar"},
 		"0 0 L * * true":                                       {crontab(false), "f:1: L: cron ignores"},
+		"0 30 2 * * * true":                                    {crontab(false), "f:1: the command begins with *"},
 		"0 22-2,4 * * * true":                                  {crontab(false), "f:1: 22-2,4: cron ignores"},
 		"WorkingDirectory=~":                                   {service, "a.service:3: WorkingDirectory=~: "},
 		"WorkingDirectory=%h/data":                             {service, "a.service:3: WorkingDirectory=%h/data: rota has no specifiers"},
