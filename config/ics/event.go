@@ -8,7 +8,6 @@ import (
 	"time"
 
 	ical "github.com/arran4/golang-ical"
-	"github.com/rota-scheduler/rota/scheduler/schedule"
 	"github.com/teambition/rrule-go"
 )
 
@@ -18,6 +17,7 @@ type event struct {
 	uid       string
 	start     time.Time
 	zone      string // of a start with a time of day; empty: UTC, or none
+	zones     zones  // of the file
 	length    int    // days
 	rules     []*rrule.ROption
 	more      []time.Time        // RDATE
@@ -34,8 +34,8 @@ const firstYear = 1900
 const cycles = 19 * 400
 
 // readEvent reads the event whose first line is given.
-func readEvent(c *ical.ComponentBase, line int) (event, error) {
-	e := event{line: line, without: map[time.Time]bool{}}
+func readEvent(c *ical.ComponentBase, line int, zones zones) (event, error) {
+	e := event{line: line, zones: zones, without: map[time.Time]bool{}}
 	text := func(name ical.ComponentProperty) string {
 		if p := c.GetProperty(name); p != nil {
 			return strings.TrimSpace(p.Value)
@@ -95,8 +95,15 @@ func (e *event) wrong(hint, format string, args ...any) error {
 	return &Error{e.line, "the event that begins here " + fmt.Sprintf(format, args...), hint}
 }
 
-// date reads a date, or a midnight.
+// date reads a date, or a midnight. If the start has a zone, times in UTC are converted to it.
 func (e *event) date(name, text string) (time.Time, error) {
+	if at, err := time.Parse("20060102T150405Z", text); err == nil && e.zone != "" {
+		wall, known := e.zones.wall(e.zone, at)
+		if !known {
+			return at, e.wrong("write it as a date, such as 20261225", "has the %s %s in UTC, and %s", name, text, e.unknownZone())
+		}
+		text = wall.Format("20060102T150405")
+	}
 	day, clock, timed := strings.Cut(text, "T")
 	at, err := time.Parse("20060102", day)
 	switch {
@@ -170,6 +177,11 @@ func zoneOf(p *ical.IANAProperty) string {
 	return ""
 }
 
+// unknownZone says that the zone of the event is unknown, and what a file needs.
+func (e *event) unknownZone() string {
+	return fmt.Sprintf("its zone %.40q is unknown: it is no IANA name, and the file has no VTIMEZONE for it", e.zone)
+}
+
 // untilUTC matches the end of a rule in UTC. RFC 5545 demands it if the start has a zone.
 var untilUTC = regexp.MustCompile(`UNTIL=\d{8}T\d{6}Z`)
 
@@ -189,43 +201,31 @@ func (e *event) readRule(text string) error {
 		return e.wrong(hint, "has an RRULE with DTSTART")
 	}
 	if e.zone != "" && untilUTC.MatchString(text) {
-		zone, err := schedule.LoadZone(e.zone)
-		if err != nil {
+		wall, known := e.zones.wall(e.zone, o.Until)
+		if !known {
 			return e.wrong("write UNTIL as a date, such as UNTIL=20261225",
-				"has an RRULE that ends at a time in UTC, and its zone %.40q is unknown", e.zone)
+				"has an RRULE that ends at a time in UTC, and %s", e.unknownZone())
 		}
-		_, offset := o.Until.In(zone).Zone()
-		o.Until = o.Until.Add(time.Duration(offset) * time.Second)
+		o.Until = wall
 	}
 	if o.Until.IsZero() || !o.Until.Before(Horizon) {
 		o.Until = Horizon.AddDate(0, 0, -1)
 	}
-	o.Dtstart, o.Until = e.start.AddDate(cycles, 0, 0), o.Until.AddDate(cycles, 0, 0)
-	if _, err := rrule.NewRRule(*o); err != nil {
-		return e.wrong(hint, "has an RRULE that cannot be read: %v", err)
-	}
+	o.Dtstart = e.start
 	e.rules = append(e.rules, o)
 	return nil
 }
 
 // starts returns the first days of all occurrences.
 func (e *event) starts() (days []time.Time, err error) {
-	defer func() {
-		if recover() != nil { // package rrule panics for days such as the 17th Thursday of October
-			err = e.wrong("see RFC 5545, section 3.3.10", "has an RRULE whose days do not exist")
-		}
-	}()
 	all := append([]time.Time{e.start}, e.more...)
 	for _, o := range e.rules {
-		rule, err := rrule.NewRRule(*o)
+		list, err := occurrences(o)
 		if err != nil {
 			return nil, e.wrong("see RFC 5545, section 3.3.10", "has an RRULE that cannot be read: %v", err)
 		}
-		next := rule.Iterator()
-		for day, ok := next(); ok; day, ok = next() {
-			if all = append(all, day.AddDate(-cycles, 0, 0)); len(all) > 4*MaxDays {
-				break // book reports it
-			}
+		if all = append(all, list...); len(all) > 4*MaxDays {
+			break // book reports it
 		}
 	}
 	kept := all[:0]

@@ -47,7 +47,7 @@ func Days(text []byte) ([]string, error) {
 		return nil, &Error{1, "is not an iCalendar file: " + err.Error(), "export it again from the program that made it"}
 	}
 	b := book{days: map[time.Time]bool{}, replaced: map[instance]bool{}}
-	lines := eventLines(text)
+	lines, zones := eventLines(text), readZones(cal)
 	events := make([]event, 0, len(lines))
 	for i, e := range cal.Events() {
 		line := 1
@@ -58,7 +58,7 @@ func Days(text []byte) ([]string, error) {
 			p := &e.Properties[j]
 			p.IANAToken = strings.ToUpper(p.IANAToken)
 		}
-		one, err := readEvent(&e.ComponentBase, line)
+		one, err := readEvent(&e.ComponentBase, line, zones)
 		if err != nil {
 			return nil, err
 		}

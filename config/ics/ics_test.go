@@ -1,6 +1,7 @@
 package ics_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,6 +49,31 @@ func TestDays(t *testing.T) {
 				t.Errorf("got %v, %v; want %s", got, err, tt.want)
 			}
 		})
+	}
+}
+
+// outlook is the description of a zone as Outlook writes it.
+const outlook = "BEGIN:VTIMEZONE\r\nTZID:W. Europe Standard Time\r\n" +
+	"BEGIN:STANDARD\r\nDTSTART:16010101T030000\r\nTZOFFSETFROM:+0200\r\nTZOFFSETTO:+0100\r\n" +
+	"RRULE:FREQ=YEARLY;INTERVAL=1;BYDAY=-1SU;BYMONTH=10\r\nEND:STANDARD\r\n" +
+	"BEGIN:DAYLIGHT\r\nDTSTART:16010101T020000\r\nTZOFFSETFROM:+0100\r\nTZOFFSETTO:+0200\r\n" +
+	"RRULE:FREQ=YEARLY;INTERVAL=1;BYDAY=-1SU;BYMONTH=3\r\nEND:DAYLIGHT\r\nEND:VTIMEZONE\r\n"
+
+// TestTimesInUTCAreThoseOfTheZone has events with a zone whose other times are in UTC.
+func TestTimesInUTCAreThoseOfTheZone(t *testing.T) {
+	const berlin, windows = "Europe/Berlin", "W. Europe Standard Time"
+	for claim, tt := range map[string]struct{ zone, rest, want string }{
+		"the end of a rule in winter": {windows, "RRULE:FREQ=DAILY;UNTIL=20261226T230000Z", "2026-12-25 2026-12-26 2026-12-27"},
+		"the end of a rule in summer": {windows, "RRULE:FREQ=MONTHLY;BYMONTH=12,7;BYMONTHDAY=1,25;UNTIL=20270630T220000Z", "2026-12-25 2027-07-01"},
+		"an exception":                {berlin, "RRULE:FREQ=DAILY;COUNT=3\nEXDATE:20261225T230000Z", "2026-12-25 2026-12-27"},
+		"more dates":                  {windows, "RDATE:20270630T220000Z,20271130T230000Z", "2026-12-25 2027-07-01 2027-12-01"},
+		"with quotes":                 {`"` + windows + `"`, "RDATE:20270630T220000Z", "2026-12-25 2027-07-01"},
+	} {
+		text := file("DTSTART;TZID=" + tt.zone + ":20261225T000000\nDURATION:P1D\n" + tt.rest)
+		text = bytes.Replace(text, []byte("BEGIN:VEVENT"), []byte(outlook+"BEGIN:VEVENT"), 1)
+		if got, err := ics.Days(text); err != nil || strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: got %v, %v; want %s", claim, got, err, tt.want)
+		}
 	}
 }
 
@@ -108,9 +134,10 @@ func TestMistakesHaveAPlaceAndAHint(t *testing.T) {
 		"the event that begins here recurs since 1601":           file("DTSTART;VALUE=DATE:16010101\nRRULE:FREQ=YEARLY"),
 		"has a time of day (EXDATE 20271225T120000); a calendar": file("DTSTART;VALUE=DATE:20261225\nEXDATE:20271225T120000"),
 		"its zone \"Tidal\" is unknown":                          file("DTSTART;TZID=Tidal:20261225T000000\nDURATION:P1D\nRRULE:FREQ=DAILY;UNTIL=20261226T230000Z"),
-		"its zone \"Local\" is unknown":                          file("DTSTART;TZID=Local:20261225T000000\nDURATION:P1D\nRRULE:FREQ=DAILY;UNTIL=20261226T230000Z"),
-		"has days after the year 9999":                           file("DTSTART;VALUE=DATE:99991231\nDURATION:P2D"),
-		"RECURRENCE-ID with RANGE":                               file("DTSTART;VALUE=DATE:20261225\nRECURRENCE-ID;VALUE=DATE;RANGE=THISANDFUTURE:20261225"),
+		"the EXDATE 20261225T230000Z in UTC, and its zone \"W. Europe Standard Time\" is unknown": file("DTSTART;TZID=W. Europe Standard Time:20261225T000000\nDURATION:P1D\nEXDATE:20261225T230000Z"),
+		"its zone \"Local\" is unknown": file("DTSTART;TZID=Local:20261225T000000\nDURATION:P1D\nRRULE:FREQ=DAILY;UNTIL=20261226T230000Z"),
+		"has days after the year 9999":  file("DTSTART;VALUE=DATE:99991231\nDURATION:P2D"),
+		"RECURRENCE-ID with RANGE":      file("DTSTART;VALUE=DATE:20261225\nRECURRENCE-ID;VALUE=DATE;RANGE=THISANDFUTURE:20261225"),
 	} {
 		_, err := ics.Days(text)
 		var mistake *ics.Error
@@ -123,7 +150,13 @@ func TestMistakesHaveAPlaceAndAHint(t *testing.T) {
 // TestHostileRulesTakeLittleTime has as many rules as allowed that never match.
 func TestHostileRulesTakeLittleTime(t *testing.T) {
 	began := time.Now()
-	_, err := ics.Days(file(slices.Repeat([]string{"DTSTART;VALUE=DATE:20261225\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"}, 200)...))
+	text := file(slices.Repeat([]string{"DTSTART;VALUE=DATE:20261225\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"}, 200)...)
+	never := strings.NewReplacer("INTERVAL=1;BYDAY=-1SU", "BYMONTHDAY=30", "=10", "=2", "=3", "=2", "1601", "0001").Replace(outlook)
+	for i := range 100 {
+		zone := strings.Replace(never, "W. Europe", fmt.Sprint(i), 1)
+		text = bytes.Replace(text, []byte("BEGIN:VEVENT"), []byte(zone+"BEGIN:VEVENT"), 1)
+	}
+	_, err := ics.Days(text)
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("took %v: %v", took, err)
 	} else {
