@@ -51,8 +51,10 @@ show the progress of the job's backfill, or of all backfills.`,
 				return answered(c, writeBackfill, v, err)
 			case from == "":
 				v, err := cl.Backfill(ctx, args[0])
-				if errors.Is(err, job.ErrNotFound) && !strings.HasPrefix(err.Error(), "there is no job") {
-					return &codedError{exitNotFound, "start one with --from and --to", err}
+				if errors.Is(err, job.ErrNotFound) {
+					if _, missing := cl.Job(ctx, args[0]); missing == nil {
+						return &codedError{exitNotFound, "start one with --from and --to", err}
+					}
 				}
 				return answered(c, writeBackfill, v, err)
 			}

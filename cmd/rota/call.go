@@ -47,7 +47,7 @@ func (c *cli) calling(timeout time.Duration, do call) func(*cobra.Command, []str
 			return err
 		}
 		defer cl.Close()
-		return withoutType(do(cmd.Context(), cl, args), args)
+		return withoutType(cmd, args, do(cmd.Context(), cl, args))
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -102,7 +101,7 @@ func surplusHint(cmd *cobra.Command, args []string) string {
 }
 
 // withoutType adds a hint to the error about a name that does not exist, if the name looks like job/NAME.
-func withoutType(err error, args []string) error {
+func withoutType(cmd *cobra.Command, args []string, err error) error {
 	if !errors.Is(err, job.ErrNotFound) || len(args) == 0 {
 		return err
 	}
@@ -110,13 +109,12 @@ func withoutType(err error, args []string) error {
 	switch {
 	case !found:
 		return err
-	case strings.HasPrefix(err.Error(), fmt.Sprintf("there is no job %q", args[0])) && !slices.Contains(foreignTypes, word):
-		// The command takes a job.
+	case slices.Contains(foreignTypes, word):
+		return &codedError{code: exitNotFound, err: err, hint: "give the name alone: " + name}
+	case strings.Contains(cmd.Use, "JOB") && !strings.Contains(cmd.Use, "RUN"):
 		return &codedError{code: exitNotFound, err: err, hint: "`rota run-info " + args[0] + "` shows one run"}
-	case !slices.Contains(foreignTypes, word):
-		return err
 	}
-	return &codedError{code: exitNotFound, err: err, hint: "give the name alone: " + name}
+	return err
 }
 
 // foreignCommand returns the hint for cobra's message about an unknown command, if another tool has it; "" otherwise.
