@@ -156,7 +156,11 @@ func dayWords(dom, of, dow string) (string, bool) {
 	default:
 		return "", false
 	}
-	if of == "*" {
+	d, _ := strconv.Atoi(dom) // 0 for the last day
+	switch {
+	case of == "*" && d > 28:
+		return day + " of every month (shorter months have no slot)", true
+	case of == "*":
 		return day + " of every month", true
 	}
 	n, err := strconv.Atoi(of)
@@ -165,6 +169,9 @@ func dayWords(dom, of, dow string) (string, bool) {
 	}
 	if err != nil || n < 1 || n > 12 || !number(dom) {
 		return "", false
+	}
+	if n == 2 && d == 29 {
+		return "every leap year, on February 29", true
 	}
 	return "every year, on " + monthWords[n] + " " + dom, true
 }
