@@ -83,6 +83,7 @@ func (s *Schedule) eachSlot(low, high int64, add func(slot int64, n int)) {
 func (s *Schedule) eachMatch(low, high int64, add func(slot int64, n int)) {
 	for low < high {
 		sp := spanAt(s.zone, low)
+		even := floorDiv(sp.end-reach, 60) * 60 // the data of some zones end within a minute
 		switch {
 		case low%60 != 0 || sp.offset%60 != 0:
 			s.eachSlot(low*1000, high*1000, add)
@@ -91,8 +92,8 @@ func (s *Schedule) eachMatch(low, high int64, add func(slot int64, n int)) {
 			end := min(high, sp.start+reach, max(sp.end, low+60))
 			s.eachSlot(low*1000, end*1000, add)
 			low = end
-		case low < sp.end-reach:
-			end := min(high, sp.end-reach)
+		case low < even:
+			end := min(high, even)
 			s.eachWall(sp.offset, low, end, add)
 			low = end
 		default:

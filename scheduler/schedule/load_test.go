@@ -33,6 +33,7 @@ func TestLoadAgreesWithNext(t *testing.T) {
 		{"Australia/Lord_Howe", "2026-04-01T00:00:00Z"},
 		{"Asia/Kathmandu", "2026-12-28T13:07:00Z"},
 		{"Pacific/Apia", "2011-12-27T00:00:00Z"},
+		{"America/Araguaina", "2038-01-15T00:00:00Z"}, // in some databases its data end at 2038-01-19T03:14:07Z
 	} {
 		from := instant(t, w.from)
 		specs := []schedule.Spec{
@@ -43,6 +44,7 @@ func TestLoadAgreesWithNext(t *testing.T) {
 			{Cron: []string{"*/7 * * * *", "0 2 * * *"}, Timezone: w.zone},
 			{Cron: []string{"* * * * *"}, Timezone: w.zone, Start: from.Add(25 * time.Hour), End: from.Add(26 * time.Hour)},
 			{Cron: []string{"*/20 * 1-3 * * *"}, Timezone: w.zone},
+			{Cron: []string{"*/20 * 22 * * *"}, Timezone: w.zone},
 			{Cron: []string{"*/20 * 1-3 * * *"}, Timezone: w.zone, Seed: "b", Jitter: time.Hour},
 			{Cron: []string{"30 2 * * *"}, Timezone: w.zone, Seed: "c", Jitter: 3 * time.Hour},
 			{Cron: []string{"30 2 * * *"}, Timezone: w.zone, Exclude: []string{from.AddDate(0, 0, 3).Format(time.DateOnly)}},
