@@ -15,7 +15,7 @@ var cmdRules = map[string]rule{
 		external: []string{"github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/hashicorp/go-hclog", "golang.org/x/oauth2"},
 	},
 	"cmd/rota/internal/signin": {
-		own:      []string{"cmd/rota/internal/credentials"},
+		own:      []string{"cmd/rota/internal/credentials", "config"}, // of config only IsLoopback
 		external: []string{"github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	},
 	"cmd/rota/internal/listeners": {own: []string{"cmd/rota/internal/loop"}},

@@ -118,3 +118,15 @@ func TestOnlyARefusalEndsASignIn(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestAProviderHasTLS sends nothing to a provider elsewhere without TLS, also if its name begins like a loopback address.
+func TestAProviderHasTLS(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // a request would end at once, with another error
+	for _, issuer := range []string{"http://login.example.com", "http://127.0.0.1.example.com", "http://127.example.com", "ftp://localhost"} {
+		_, err := signin.Renew(ctx, http.DefaultClient, credentials.OpenID{Issuer: issuer, ClientID: "a", Refresh: "b"})
+		if err == nil || !strings.Contains(err.Error(), "must begin with https://") {
+			t.Errorf("%s: got %v", issuer, err)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/credentials"
+	"github.com/rota-scheduler/rota/config"
 )
 
 // ErrAgain means that the person must sign in again: the provider gives no further token.
@@ -33,7 +34,7 @@ type provider struct {
 
 // discover asks a provider for its addresses. Its issuer must be https, or a loopback address.
 func discover(ctx context.Context, issuer, clientID string) (*provider, error) {
-	if u, err := url.Parse(issuer); err != nil || u.Scheme != "https" && !isLoopback(u) {
+	if u, err := url.Parse(issuer); err != nil || u.Scheme != "https" && (u.Scheme != "http" || !config.IsLoopback(issuer)) {
 		return nil, fmt.Errorf("ask the OpenID provider %s: its address must begin with https://", issuer)
 	}
 	found, err := oidc.NewProvider(ctx, issuer)
@@ -50,11 +51,6 @@ func discover(ctx context.Context, issuer, clientID string) (*provider, error) {
 	endpoint := found.Endpoint()
 	endpoint.AuthStyle = oauth2.AuthStyleInParams // without a secret. Otherwise each poll would be sent twice, and so be too early
 	return &provider{found, oauth2.Config{ClientID: clientID, Endpoint: endpoint}, more.Scopes, more.Revoke}, nil
-}
-
-func isLoopback(u *url.URL) bool {
-	host := u.Hostname()
-	return u.Scheme == "http" && (host == "localhost" || host == "::1" || strings.HasPrefix(host, "127."))
 }
 
 // Device signs a person in with the device flow (RFC 8628). It returns when the person has finished at the provider.
