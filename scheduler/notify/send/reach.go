@@ -1,17 +1,22 @@
 package send
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// withHost lists the services whose URLs contain the host of a server. In the URLs of other services, a secret stands in the
-// place of the host. A look-up of that secret would send it to the name server.
-var withHost = []string{"bark", "generic", "gotify", "matrix", "mattermost", "ntfy", "rocketchat", "signal", "smtp", "zulip"}
+// withHost lists the services whose URLs contain the host of a server, or may contain one. In the URLs of other services, a secret
+// stands in the place of the host. A look-up of that secret would send it to the name server.
+var withHost = []string{
+	"bark", "generic", "googlechat", "gotify", "hangouts", "matrix", "mattermost", "ntfy", "opsgenie", "pagerduty", "rocketchat",
+	"signal", "smtp", "zulip",
+}
 
 // checkHost returns an error if the guard refuses the host of a URL.
 //
@@ -22,14 +27,29 @@ func (s *Services) checkHost(ctx context.Context, service, full string) error {
 	if s.cfg.Reach == nil || malformed != nil || !slices.Contains(withHost, service) {
 		return nil
 	}
-	addrs, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()) // no error: a proxy may know a name that is unknown here
-	port, absent := strconv.ParseUint(u.Port(), 10, 16)
-	if absent != nil {
-		port = 443
+	hosts, ports := []string{u.Hostname()}, []string{cmp.Or(u.Port(), "443")}
+	if u.Hostname() == "" && (service == "signal" || service == "smtp") { // these reach this machine then
+		hosts[0] = "localhost"
 	}
-	for _, addr := range addrs {
-		if err := s.cfg.Reach.Check(netip.AddrPortFrom(addr, uint16(port))); err != nil {
-			return err
+	if service == "signal" { // its parameters count more than the host and the port in its URL
+		for key, values := range u.Query() {
+			switch strings.ToLower(key) {
+			case "host":
+				hosts = append(hosts, values...)
+			case "port":
+				ports = append(ports, values...)
+			}
+		}
+	}
+	for _, host := range hosts {
+		addrs, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", host) // no error: a proxy may know a name that is unknown here
+		for _, addr := range addrs {
+			for _, text := range ports {
+				port, _ := strconv.ParseUint(text, 10, 16) // the service reports a malformed port
+				if err := s.cfg.Reach.Check(netip.AddrPortFrom(addr, uint16(port))); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
