@@ -67,7 +67,7 @@ func (e *examiner) refusal(s *job.Spec) string {
 		if w.Accepts(&unlimited) {
 			return "none of them can limit " + strings.Join(s.Resources.Kinds(), ", ")
 		}
-		if hasLabels(w, s.WorkerLabels()) && !w.Draining {
+		if w.HasLabels(s) && !w.Draining {
 			able = append(able, w)
 		}
 		switch {
@@ -93,13 +93,4 @@ func (e *examiner) refusal(s *job.Spec) string {
 		return "none has the labels " + strings.Join(labels, ", ")
 	}
 	return "none with its labels executes its " + s.Kind() + " (worker.kinds, registered handlers)"
-}
-
-func hasLabels(w *job.Worker, labels map[string]string) bool {
-	for k, v := range labels {
-		if w.Labels[k] != v {
-			return false
-		}
-	}
-	return true
 }

@@ -111,16 +111,10 @@ const clockSlack = 2 * time.Second
 
 // beganBy returns when r began at the latest, by the leaders' clocks; zero if it has not begun.
 func beganBy(r *job.Run) time.Time {
-	switch {
-	case len(r.Attempts) > 0:
-		began, _ := r.Span(0)
-		return began
-	case r.State == job.Running:
-		return r.Began()
-	case r.State.Terminal():
+	if len(r.Attempts) == 0 && r.State.Terminal() {
 		return r.Ended()
 	}
-	return time.Time{}
+	return r.FirstBegan()
 }
 
 // lateBy returns how late the last attempt started after its due time, by the leaders' clocks. It returns zero if that attempt

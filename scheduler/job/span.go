@@ -30,6 +30,18 @@ func (r *Run) Span(i int) (began, ended time.Time) {
 // Began returns when the present attempt of a running run began, by the clocks of the leaders; see Span.
 func (r *Run) Began() time.Time { return plausible(r.Started, Later(r.Armed, r.Due)) }
 
+// FirstBegan returns when the first kept attempt of r began, by the clocks of the leaders; zero if r has no attempt.
+func (r *Run) FirstBegan() time.Time {
+	switch {
+	case len(r.Attempts) > 0:
+		began, _ := r.Span(0)
+		return began
+	case r.State == Running:
+		return r.Began()
+	}
+	return time.Time{}
+}
+
 // plausible returns started, which the worker's clock measured, if it is soon after from, the earliest possible begin.
 // Otherwise it returns from.
 func plausible(started, from time.Time) time.Time {

@@ -89,14 +89,8 @@ func (w Worker) Ready() *Worker {
 // Suits reports whether the worker may execute jobs of this spec. Every label must match, and the worker must execute its kind,
 // be able to limit each of the resources and have the Go handler.
 func (w *Worker) Suits(s *Spec) bool {
-	if !w.executes(s.action()) {
+	if !w.executes(s.action()) || !w.HasLabels(s) {
 		return false
-	}
-	every := s.OnEveryWorker()
-	for k, v := range s.Workers {
-		if w.Labels[k] != v && (k != EveryWorker || !every) {
-			return false
-		}
 	}
 	for _, kind := range s.LimitedByWorker() {
 		if !slices.Contains(w.Limits, kind) {
@@ -107,6 +101,17 @@ func (w *Worker) Suits(s *Spec) bool {
 		return true
 	}
 	return slices.Contains(w.Handlers, s.Handler)
+}
+
+// HasLabels reports whether the worker has each label that the spec asks for.
+func (w *Worker) HasLabels(s *Spec) bool {
+	every := s.OnEveryWorker()
+	for k, v := range s.Workers {
+		if w.Labels[k] != v && (k != EveryWorker || !every) {
+			return false
+		}
+	}
+	return true
 }
 
 // executes reports whether the worker executes actions of a kind at all. a is nil for a Spec without an action.

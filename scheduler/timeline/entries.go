@@ -204,14 +204,10 @@ func worded(s job.State) string {
 
 // firstStart returns when the first attempt of a run began, by the clocks of the leaders; zero if none has.
 func firstStart(r *job.Run) time.Time {
-	switch {
-	case len(r.Attempts) > 0:
-		began, _ := r.Span(0)
-		return began
-	case r.State == job.Running:
-		return r.Began()
+	if len(r.Attempts) == 0 && r.State != job.Running {
+		return r.Started
 	}
-	return r.Started
+	return r.FirstBegan()
 }
 
 func because(reason string) string {
