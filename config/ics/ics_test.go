@@ -151,7 +151,7 @@ func TestMistakesHaveAPlaceAndAHint(t *testing.T) {
 func TestHostileRulesTakeLittleTime(t *testing.T) {
 	began := time.Now()
 	text := file(slices.Repeat([]string{"DTSTART;VALUE=DATE:20261225\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"}, 200)...)
-	never := strings.NewReplacer("INTERVAL=1;BYDAY=-1SU", "BYMONTHDAY=30", "=10", "=2", "=3", "=2", "1601", "0001").Replace(outlook)
+	never := strings.NewReplacer("INTERVAL=1;BYDAY=-1SU", "BYMONTHDAY=30", "=10", "=2", "=3", "=2").Replace(outlook)
 	for i := range 100 {
 		zone := strings.Replace(never, "W. Europe", fmt.Sprint(i), 1)
 		text = bytes.Replace(text, []byte("BEGIN:VEVENT"), []byte(zone+"BEGIN:VEVENT"), 1)

@@ -20,8 +20,11 @@ type change struct {
 	offset time.Duration // east of UTC
 }
 
-// maxObservances is how many parts of zones are read. Each may take years of a rule that never matches.
-const maxObservances = 20
+// The bounds of the zones that are read. A rule that never matches takes the work of each of its years.
+const (
+	maxObservances = 20   // parts of zones
+	firstChange    = 1601 // the year in which the clocks of Windows begin
+)
 
 // wall returns the time, written in UTC, that a clock in a zone shows at an instant; false if the zone is unknown.
 func (z zones) wall(name string, at time.Time) (wall time.Time, known bool) {
@@ -90,8 +93,8 @@ func readChanges(c *ical.ComponentBase) (list []change, err error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
-	if text(ical.PropertyRdate) != "" {
-		return nil, errors.New("RDATE is not read")
+	if text(ical.PropertyRdate) != "" || start.Year() < firstChange {
+		return nil, errors.New("RDATE and years before 1601 are not read")
 	}
 	starts := []time.Time{start}
 	if rule := text(ical.PropertyRrule); rule != "" {
