@@ -72,6 +72,9 @@ func (c *checker) stepCursor(j *job.Job, d job.Decision) {
 		return // the old value of the cursor is lost
 	}
 	for name, r := range c.runs {
+		if r.Job == other && c.sim.store.run(name) == nil { // history removed it, perhaps before the step followed this job
+			continue
+		}
 		step := d.Job + "/" + r.ID
 		here := d.Run != nil && d.Run.Name() == step
 		switch before, after := old.Passed(r.Slot), d.Cursor.Passed(r.Slot); {
