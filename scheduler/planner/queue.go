@@ -119,38 +119,54 @@ func (p *Planner) keepPlaces(j *jobState, r *job.Run) {
 // another decision about j. Otherwise a later run of another job could take the limits meanwhile. At the start of a term or the end
 // of a pause, most jobs first skip slots.
 func (p *Planner) holdPlace(j *jobState, d *job.Decision, now time.Time) {
-	armed := d.Run != nil && d.Run.State == job.Armed
 	if j.def == nil || len(j.def.Spec.Limits) == 0 || j.throttle != nil && len(j.throttle.queued) > 0 {
 		return
 	}
-	spec := j.def.Spec
 	for _, r := range j.live.order {
 		if r.Due.After(now) {
 			return
 		}
-		if r.State != job.Pending || r.Ahead || d.Run != nil && d.Run.ID == r.ID {
-			continue
-		}
-		why, _ := j.throttled(r.Run, now)
-		blocked := armed && !p.mayOverlap(j, r.Run) || isBlocked(r, slices.Collect(j.live.haveBegun), spec)
-		if why != "" || blocked || !p.mayAssign(j, r.Run) || r.NeedsApproval(spec) {
+		if r.State == job.Pending && !r.Ahead && (d.Run == nil || d.Run.ID != r.ID) {
+			if p.waitsForLimits(j, r, d, now) {
+				p.hold(j, r)
+			}
 			return
 		}
-		w, limits := &limitWaiter{job: j, run: r.ID, priority: spec.Priority, since: j.queuedSince(r.Run), held: true}, spec.Limits
-		if i := slices.IndexFunc(j.ensureThrottle().left, func(old *limitWaiter) bool { return old.run == r.ID }); i >= 0 {
-			old := j.throttle.left[i]
-			limits, w.held = old.limits(), old.held
-		}
-		for _, name := range limits {
-			l := p.limit(name)
-			if w.at = append(w.at, l); l.def == nil {
-				p.forgetLimit(l)
-				return
-			}
-		}
-		p.enqueue(w)
-		return
 	}
+}
+
+// waitsForLimits reports whether nothing but limits can prevent the start of r after the decision d.
+func (p *Planner) waitsForLimits(j *jobState, r *liveRun, d *job.Decision, now time.Time) bool {
+	spec := j.def.Spec
+	if until, bound := p.startsBy(j, r.Run); bound && !now.Before(until) || r.NeedsApproval(spec) || !p.mayAssign(j, r.Run) {
+		return false
+	}
+	if why, _ := j.throttled(r.Run, now); why != "" {
+		return false
+	}
+	armed := d.Run != nil && d.Run.State == job.Armed
+	if armed && !p.mayOverlap(j, r.Run) || spec.Overlap != job.OverlapAllow && isBlocked(r, slices.Collect(j.live.haveBegun), spec) {
+		return false
+	}
+	worker, _ := p.choose(j, spec, r.Run, now)
+	return worker != nil
+}
+
+// hold puts r into the queues in which it was, or into those of all its limits.
+func (p *Planner) hold(j *jobState, r *liveRun) {
+	w, limits := &limitWaiter{job: j, run: r.ID, priority: j.def.Spec.Priority, since: j.queuedSince(r.Run), held: true}, j.def.Spec.Limits
+	if i := slices.IndexFunc(j.ensureThrottle().left, func(old *limitWaiter) bool { return old.run == r.ID }); i >= 0 {
+		old := j.throttle.left[i]
+		limits, w.held = old.limits(), old.held
+	}
+	for _, name := range limits {
+		l := p.limit(name)
+		if w.at = append(w.at, l); l.def == nil {
+			p.forgetLimit(l)
+			return
+		}
+	}
+	p.enqueue(w)
 }
 
 // limits returns the names of the limits in whose queues w is.

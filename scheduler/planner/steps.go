@@ -36,8 +36,8 @@ func (p *Planner) setParents(j *jobState, old, def *job.Job) {
 			p.steps.children[a.Job] = append(p.steps.children[a.Job], j)
 		}
 	}
-	for _, c := range p.steps.children[j.name] { // a parent may have been created or deleted
-		p.markDirty(c)
+	for step := range p.behind(j) { // a job before it may have been created or deleted, or have no slots any more
+		p.markDirty(step)
 	}
 }
 
@@ -115,9 +115,13 @@ func (p *Planner) behind(j *jobState) iter.Seq[*jobState] {
 }
 
 // wakeJoins schedules the steps behind j that have several parents, after the cursor of j has moved. If it has moved past a slot
-// without a run, neither such a step nor a parent of it waits for j any more.
+// without a run, as only that of a job without parents does, neither such a step nor a parent of it waits for j any more.
 func (p *Planner) wakeJoins(j *jobState) {
-	for step := range p.behind(j) {
+	steps := p.behind(j)
+	if j.isStep() {
+		steps = slices.Values(p.steps.children[j.name])
+	}
+	for step := range steps {
 		if step.def != nil && len(step.def.Spec.After) > 1 {
 			p.markDirty(step)
 		}

@@ -21,6 +21,8 @@ const (
 	drainLimit = 10 * time.Second
 	// removeLimit is how long the end of a deleted pod is awaited, beyond the grace of its program.
 	removeLimit = 30 * time.Second
+	// lastDelete is how much of that is left for the deletion, if it is not certain whether the program has ended.
+	lastDelete = 5 * time.Second
 	// pollRemoved is the pause between two looks at a deleted Job.
 	pollRemoved = 500 * time.Millisecond
 	// lastLook bounds the last look at a Job whose attempt is to end. lostLook does so if the attempt is lost.
@@ -93,7 +95,7 @@ func (a *attempt) lookAgain(over job.State, output *output) (*job.Outcome, error
 	for {
 		v, err := a.view(ctx)
 		switch {
-		case err == nil && v.job != nil:
+		case err == nil && (v.job != nil || v.pod != nil):
 			return a.see(v, output), nil
 		case err == nil, ctx.Err() != nil:
 			return nil, err
@@ -113,7 +115,7 @@ func (a *attempt) giveUp(reason string, output *output) *job.Outcome {
 
 // end deletes the Job of an attempt that ends with o. If the Job turns out to have ended, end returns its outcome instead of nil.
 func (a *attempt) end(o *job.Outcome, output *output) *job.Outcome {
-	ended, err := a.remove(func(v view) *job.Outcome { return a.see(v, output) })
+	ended, err := a.remove(o.State != job.Lost, func(v view) *job.Outcome { return a.see(v, output) })
 	if err != nil {
 		o.Reason += fmt.Sprintf("; %s may continue up to its deadline: %v", a.label(), err)
 	}
@@ -136,7 +138,7 @@ func (a *attempt) view(ctx context.Context) (v view, err error) {
 		return view{}, err
 	}
 	var list podList
-	query := url.Values{"labelSelector": {"job-name=" + a.name}}
+	query := url.Values{"labelSelector": {jobLabel + "=" + a.name}}
 	if err := a.call(ctx, http.MethodGet, a.objects()+"/pods?"+query.Encode(), nil, &list); err != nil {
 		return view{}, err
 	}
@@ -151,14 +153,15 @@ func (a *attempt) delete(ctx context.Context, name string) error {
 
 // remove deletes the Job, and waits until its pod is gone. It does not wait for long if another worker may execute the run. Before
 // and after the deletion, it calls see while the program may have ended before it. If see returns an outcome, that counts: the API
-// server or the kubelet was away when the program ended. So after an outage, remove deletes no Job before the kubelet could report
-// its end.
-func (a *attempt) remove(see func(view) *job.Outcome) (*job.Outcome, error) {
-	ctx, cancel := context.WithTimeout(a.patience, a.req.Spec.KillGrace.Std()+removeLimit)
+// server or the kubelet was away when the program ended. After an outage, a patient remove first waits for what the kubelet reports.
+func (a *attempt) remove(patient bool, see func(view) *job.Outcome) (*job.Outcome, error) {
+	limit := time.Now().Add(a.req.Spec.KillGrace.Std() + removeLimit)
+	ctx, cancel := context.WithDeadline(a.patience, limit)
 	defer cancel()
 	last := errors.New("its pod has not ended")
 	for ; ctx.Err() == nil; sleep(ctx, pollRemoved) {
 		v, err := a.view(ctx)
+		unsure := err != nil && a.refused(err) == nil
 		switch {
 		case err != nil:
 		case v.job == nil && (v.pod == nil || v.pod.over()): // a pod may outlive its Job
@@ -167,9 +170,10 @@ func (a *attempt) remove(see func(view) *job.Outcome) (*job.Outcome, error) {
 			if o := see(v); o != nil {
 				return o, nil
 			}
-			if a.unreported(v) {
-				continue
-			}
+			unsure = a.unreported(v)
+		}
+		if unsure && patient && time.Until(limit) > lastDelete {
+			continue
 		}
 		if err := a.delete(ctx, a.name); err != nil && !errors.Is(err, kubeapi.ErrNotFound) && ctx.Err() == nil {
 			last = err

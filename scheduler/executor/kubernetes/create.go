@@ -48,7 +48,7 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 		return nil
 	}
 	if unresolved != nil {
-		_, _ = a.remove(unwanted) // without its Secret it would wait for ever
+		_, _ = a.remove(false, unwanted) // without its Secret it would wait for ever
 		if executor.NoDescriptor(unresolved) {
 			return unresolved
 		}
@@ -59,7 +59,7 @@ func (a *attempt) create(ctx context.Context, plain, secret map[string]string, u
 		return nil // somebody has deleted the Job, which await reports
 	}
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
-		_, _ = a.remove(unwanted)
+		_, _ = a.remove(false, unwanted)
 	}
 	return err
 }
@@ -126,10 +126,12 @@ func (a *attempt) release(ctx context.Context, owner *batchJob, secret map[strin
 }
 
 // removeEarlier deletes the unfinished Jobs of earlier attempts, such as one that the leader gave up after its timeout. It returns
-// an error until they are gone.
+// an error until they are gone, and so is each pod whose Job somebody has deleted.
 func (a *attempt) removeEarlier(ctx context.Context) error {
 	query := url.Values{"labelSelector": {runLabel + "=" + a.req.Run.PodHash()}}
-	return a.eachJob(ctx, query, func(j *batchJob) error {
+	owners := map[string]bool{a.name: true}
+	err := a.eachJob(ctx, query, func(j *batchJob) error {
+		owners[j.Metadata.Name] = true
 		if j.Metadata.Name == a.name || j.ended() {
 			return nil
 		}
@@ -138,4 +140,14 @@ func (a *attempt) removeEarlier(ctx context.Context) error {
 		}
 		return fmt.Errorf("Job %s of an earlier attempt has not ended", j.Metadata.Name) //nolint:staticcheck // the name of a kind
 	})
+	var pods podList
+	if err == nil {
+		err = a.call(ctx, http.MethodGet, a.objects()+"/pods?"+query.Encode(), nil, &pods)
+	}
+	for i := range pods.Items {
+		if p := &pods.Items[i]; !owners[p.Metadata.Labels[jobLabel]] && !p.over() {
+			err = fmt.Errorf("pod %s of an earlier attempt has not ended, and its Job was deleted", p.Metadata.Name)
+		}
+	}
+	return err
 }

@@ -27,7 +27,7 @@ func judge(v view, name string, success []int) *job.Outcome {
 	if v.endedByDeadline() {
 		return timedOut(name)
 	}
-	if p := v.pod; p != nil && (p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" && !p.endsByDeletion()) {
+	if p := v.pod; p != nil && (p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" && !p.Metadata.deleted()) {
 		return outcomeOf(p, success)
 	}
 	if v.job == nil {

@@ -46,21 +46,6 @@ func TestAnExitAfterTheDeadlineOfAJob(t *testing.T) {
 	}
 }
 
-// TestAFailureBeforeTheDeletionOfAPod lets a program exit with 3. Its pod is deleted at 10:00:00.
-func TestAFailureBeforeTheDeletionOfAPod(t *testing.T) {
-	for finished, want := range map[string]bool{"09:59:59": true, "10:00:02": false} {
-		p := new(pod)
-		if err := json.Unmarshal([]byte(`{"metadata":{"deletionTimestamp":"2026-11-25T10:00:30Z","deletionGracePeriodSeconds":30},`+
-			`"status":{"phase":"Failed","containerStatuses":[{"name":"job","state":{"terminated":{"exitCode":3,`+
-			`"finishedAt":"2026-11-25T`+finished+`Z"}}}]}}`), p); err != nil {
-			t.Fatal(err)
-		}
-		if o := judge(view{job: new(batchJob), pod: p}, "Job a/b", nil); (o != nil) != want {
-			t.Errorf("the program ended at %s: got %+v, want an outcome: %v", finished, o, want)
-		}
-	}
-}
-
 // missing is an API without objects.
 type missing struct{ streams }
 

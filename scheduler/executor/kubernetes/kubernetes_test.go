@@ -107,6 +107,38 @@ func TestAPodWithoutItsJobIsAdopted(t *testing.T) {
 	}
 }
 
+// TestAPodWithoutItsJobHasNoOtherBesideIt deletes the Job of an attempt that was given up, but not its pod. The next attempt waits
+// for the end of the pod, which comes at its third look.
+func TestAPodWithoutItsJobHasNoOtherBesideIt(t *testing.T) {
+	s, e := newServer(t, running())
+	var out bytes.Buffer
+	ctx, lose := context.WithCancelCause(t.Context())
+	time.AfterFunc(time.Second, func() { lose(executor.ErrFenced) })
+	e.Execute(ctx, request(&out))
+	looks := 0
+	s.set(func() {
+		clear(s.jobs)
+		s.seen = func(call string) {
+			switch {
+			case strings.HasPrefix(call, "POST") && looks < 3:
+				t.Error("a second pod begins beside the first one")
+			case strings.HasSuffix(call, "/pods"):
+				if looks++; looks == 3 {
+					for _, p := range s.pods {
+						p["status"] = exited(0)
+					}
+					s.state = exited(0)
+				}
+			}
+		}
+	})
+	again := request(&out)
+	again.Run.Attempt, again.Run.Attempts = 2, []job.Attempt{{Number: 1, State: job.TimedOut}}
+	if o := e.Execute(t.Context(), again); o.State != job.Succeeded || s.count() != 2 || !strings.Contains(out.String(), "of an earlier attempt has not ended") {
+		t.Errorf("got %+v after %d Jobs, output %q", o, s.count(), out.String())
+	}
+}
+
 func TestAFailedAttemptGetsANewJob(t *testing.T) {
 	s, e := newServer(t, exited(1))
 	var out bytes.Buffer

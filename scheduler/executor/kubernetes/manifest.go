@@ -20,7 +20,9 @@ const (
 	// managedLabel is the label of all objects that rota creates; its value is "rota".
 	managedLabel = "app.kubernetes.io/managed-by"
 	// runLabel is the label with the hash of the run. Annotations hold what does not fit into labels.
-	runLabel          = "rota/run-hash"
+	runLabel = "rota/run-hash"
+	// jobLabel is the label with which Kubernetes names the Job of a pod.
+	jobLabel          = "job-name"
 	runAnnotation     = "rota/run"
 	attemptAnnotation = "rota/attempt"
 	tokenAnnotation   = "rota/fencing-token"

@@ -125,11 +125,6 @@ func (p *pod) endedBefore(at time.Time) bool {
 	return !p.finishedAt().IsZero() && p.finishedAt().Before(at)
 }
 
-// endsByDeletion reports whether the pod was deleted, and its program did not end before.
-func (p *pod) endsByDeletion() bool {
-	return p.Metadata.deleted() && !p.endedBefore(p.Metadata.deletedAt())
-}
-
 // endedInTime reports whether the job's container ended before the deadline of its pod, although the kubelet saw that only later.
 func (p *pod) endedInTime() bool {
 	began, limit := p.Status.StartTime, time.Duration(p.Spec.ActiveDeadlineSeconds)*time.Second

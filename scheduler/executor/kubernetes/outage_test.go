@@ -189,21 +189,45 @@ func TestAJobThatEndedInAnOutageKeepsItsOutcome(t *testing.T) {
 	}
 }
 
-// TestAJobIsDeletedAtOnce cancels a run whose server always answered, or was silent long ago.
-func TestAJobIsDeletedAtOnce(t *testing.T) {
-	for _, outages := range []int{0, 1} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &scripted{ends: time.Now().Add(time.Hour)}
-			for range outages {
-				s.outages = append(s.outages, silent(2*time.Second, 12*time.Second))
-			}
-			ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, executor.ErrCanceled)
-			defer cancel()
-			began := time.Now()
-			o := s.executor().Execute(ctx, request(&bytes.Buffer{}))
-			if took := time.Since(began); o.State != job.Canceled || !s.deleted || took > 31*time.Second {
-				t.Errorf("%d outages: got %+v after %v, deleted %v", outages, o, took, s.deleted)
-			}
+// TestACanceledJobIsDeletedInTheEnd cancels a run at 30 s, or loses it to another worker. Its program goes on. Only an outage shortly
+// before delays the deletion, while the kubelet may report an end.
+func TestACanceledJobIsDeletedInTheEnd(t *testing.T) {
+	blips := func() (list []outage) {
+		for at := 10 * time.Second; at < 2*time.Minute; at += 10 * time.Second {
+			list = append(list, silent(at, at+2*time.Second))
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		outages  func() []outage
+		cause    error
+		soonest  time.Duration
+		latest   time.Duration
+		delivery job.Delivery
+	}{
+		"no outage":       {nil, executor.ErrCanceled, 30, 31, ""},
+		"long ago":        {func() []outage { return []outage{silent(2*time.Second, 12*time.Second)} }, executor.ErrCanceled, 30, 31, ""},
+		"shortly before":  {func() []outage { return []outage{silent(20*time.Second, 28*time.Second)} }, executor.ErrCanceled, 40, 45, ""},
+		"meanwhile":       {func() []outage { return []outage{silent(28*time.Second, 65*time.Second)} }, executor.ErrCanceled, 65, 81, ""},
+		"again and again": {blips, executor.ErrCanceled, 45, 81, ""},
+		"lost":            {func() []outage { return []outage{silent(20*time.Second, 28*time.Second)} }, executor.ErrFenced, 30, 32, job.AtMostOnce},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &scripted{ends: time.Now().Add(time.Hour)}
+				if c.outages != nil {
+					s.outages = c.outages()
+				}
+				ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, c.cause)
+				defer cancel()
+				req := request(&bytes.Buffer{})
+				req.Spec.Delivery = c.delivery
+				began := time.Now()
+				o := s.executor().Execute(ctx, req)
+				if took := time.Since(began); !s.deleted || took < c.soonest*time.Second || took > c.latest*time.Second {
+					t.Errorf("got %+v after %v, deleted %v", o, took, s.deleted)
+				}
+			})
 		})
 	}
 }

@@ -129,8 +129,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		var items []any
-		if p := s.pods[strings.TrimPrefix(r.URL.Query().Get("labelSelector"), "job-name=")]; p != nil {
-			items = append(items, p)
+		selected := strings.TrimPrefix(r.URL.Query().Get("labelSelector"), "job-name=")
+		for _, owner := range slices.Sorted(maps.Keys(s.pods)) {
+			if owner == selected || strings.HasPrefix(selected, "rota/run-hash=") { // all tests have one run
+				items = append(items, s.pods[owner])
+			}
 		}
 		answer(w, http.StatusOK, map[string]any{"items": items})
 	default:
@@ -139,7 +142,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) begin(name string) {
-	s.pods[name] = map[string]any{"metadata": map[string]any{"name": name + "-pod"}, "status": s.state}
+	s.pods[name] = map[string]any{
+		"metadata": map[string]any{"name": name + "-pod", "labels": map[string]any{"job-name": name}}, "status": s.state,
+	}
 }
 
 func (s *server) find(w http.ResponseWriter, o map[string]any) {
