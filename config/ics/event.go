@@ -97,6 +97,7 @@ func (e *event) wrong(hint, format string, args ...any) error {
 
 // date reads a date, or a midnight. If the start has a zone, times in UTC are converted to it.
 func (e *event) date(name, text string) (time.Time, error) {
+	written := text
 	if at, err := time.Parse("20060102T150405Z", text); err == nil && e.zone != "" {
 		wall, known := e.zones.wall(e.zone, at)
 		if !known {
@@ -113,7 +114,7 @@ func (e *event) date(name, text string) (time.Time, error) {
 		return at, e.wrong("such as 20261225", "has the %s %.40q, which is no date", name, text)
 	case timed && strings.TrimSuffix(clock, "Z") != "000000":
 		return at, e.wrong("make it an event of a whole day, or remove it",
-			"has a time of day (%s %.40s); a calendar has whole days", name, text)
+			"has a time of day (%s %.40s); a calendar has whole days", name, written)
 	}
 	return at, nil
 }
@@ -179,7 +180,7 @@ func zoneOf(p *ical.IANAProperty) string {
 
 // unknownZone says that the zone of the event is unknown, and what a file needs.
 func (e *event) unknownZone() string {
-	return fmt.Sprintf("its zone %.40q is unknown: it is no IANA name, and the file has no VTIMEZONE for it", e.zone)
+	return fmt.Sprintf("its zone %.40q is unknown: it is no IANA name, and the file has no VTIMEZONE for it that can be read", e.zone)
 }
 
 // untilUTC matches the end of a rule in UTC. RFC 5545 demands it if the start has a zone.

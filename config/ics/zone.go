@@ -23,6 +23,7 @@ type change struct {
 // The bounds of the zones that are read. A rule that never matches takes the work of each of its years.
 const (
 	maxObservances = 20   // parts of zones
+	maxChanges     = 1000 // of one part: twice a year
 	firstChange    = 1601 // the year in which the clocks of Windows begin
 )
 
@@ -106,12 +107,12 @@ func readChanges(c *ical.ComponentBase) (list []change, err error) {
 			return nil, errors.New("only yearly rules are read")
 		case o.Until.IsZero() || o.Until.After(Horizon):
 			o.Until = Horizon
-		default:
-			o.Until = o.Until.Add(before) // UNTIL is in UTC
+		case untilUTC.MatchString(strings.ToUpper(rule)):
+			o.Until = o.Until.Add(before)
 		}
 		o.Dtstart = start
-		if starts, err = occurrences(o); err != nil {
-			return nil, err
+		if starts, err = occurrences(o); err != nil || len(starts) > maxChanges {
+			return nil, errors.Join(err, errors.New("the rule cannot be followed"))
 		}
 	}
 	for _, at := range starts {

@@ -67,20 +67,23 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) bool {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(s.cfg.RequestTimeout))
 	resume := interrupt(r, false)
-	arrived := s.bounds.arrivals[known(r)].await(func() { _ = control.SetReadDeadline(time.Now()) })
+	arrived := func() bool { return true }
+	if r.ContentLength >= 0 && r.ContentLength <= smallBody { // a large one has a place
+		arrived = s.bounds.arrivals[known(r)].await(func() { _ = control.SetReadDeadline(time.Now()) })
+	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-	arrived()
+	inTime := arrived()
 	resume()
 	var large *http.MaxBytesError
 	var timeout net.Error
 	switch {
-	case err == nil:
+	case err == nil && inTime:
 		_ = control.SetReadDeadline(time.Time{}) // in the other cases the deadline stays: net/http must not wait for the rest
 		r.Body = readBody{bytes.NewReader(b), b}
 		return true
 	case errors.As(err, &large):
 		writeProblem(w, http.StatusRequestEntityTooLarge, tooLarge)
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case !inTime, errors.As(err, &timeout) && timeout.Timeout():
 		writeProblem(w, http.StatusRequestTimeout, "the body did not arrive in time")
 	default:
 		writeProblem(w, http.StatusBadRequest, "the body did not arrive: "+err.Error())
@@ -88,24 +91,26 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// arrivals bounds the bodies that are on their way. If there are too many, the one that has been on its way for longest makes room.
+// arrivals bounds the small bodies that are on their way. If there are too many, the one that has been on its way for longest makes room.
 type arrivals struct {
 	mu      sync.Mutex
 	waiting queue.List // guarded by mu: the function cut of each body, the oldest first
 }
 
-// await counts a body until arrived. cut is called if the body must make room: at most once, and only before arrived has returned.
-func (a *arrivals) await(cut func()) (arrived func()) {
+// await counts a body until arrived, which returns false if the body had to make room. Then cut was called, before arrived returned.
+func (a *arrivals) await(cut func()) (arrived func() bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if oldest := a.waiting.Front(); a.waiting.Len() >= maxArrivals {
 		cutOldest, _ := a.waiting.Remove(oldest).(func())
 		cutOldest()
 	}
-	body := a.waiting.PushBack(cut)
-	return func() {
+	inTime := true // guarded by mu
+	body := a.waiting.PushBack(func() { inTime = false; cut() })
+	return func() bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.waiting.Remove(body) // nothing if it made room
+		return inTime
 	}
 }

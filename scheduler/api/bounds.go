@@ -51,15 +51,18 @@ type places struct {
 	patience time.Duration // for a place
 	queues   bool          // a client that has too many waits too, instead of being refused at once
 
-	mu   sync.Mutex
-	of   map[string]int // guarded by mu: the number for each client that has any
-	left chan struct{}  // guarded by mu: closed when an answer ends, and replaced; only if queues
+	mu sync.Mutex
+	of map[string]*clientPlaces // guarded by mu: by client
+}
+
+// clientPlaces are the places of a client that has requests.
+type clientPlaces struct {
+	free     chan struct{} // holds a token for each answer to the client
+	requests int           // guarded by places.mu: those that have a token or wait for one
 }
 
 func newPlaces(what string, all, client int, patience time.Duration) *places {
-	return &places{
-		what: what, free: make(chan struct{}, all), client: client, patience: patience, of: map[string]int{}, left: make(chan struct{}),
-	}
+	return &places{what: what, free: make(chan struct{}, all), client: client, patience: patience, of: map[string]*clientPlaces{}}
 }
 
 // bounds has the places of all kinds of answers.
@@ -159,7 +162,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, p *places) (end f
 
 // place takes a place of all clients, until leave. ok is false if there is none; then the request has its answer.
 func (s *Server) place(w http.ResponseWriter, r *http.Request, p *places) (leave func(), ok bool) {
-	if !p.take(r) {
+	if !take(r, p.free, p.patience) {
 		s.tooMany(w, r, http.StatusServiceUnavailable,
 			fmt.Sprintf("this replica has %d %s already: try again, or ask another replica", cap(p.free), p.what))
 		return nil, false
@@ -192,59 +195,61 @@ func isStream(path string) bool {
 // enter counts an answer to a client. It returns false if the client has too many. "" stands for a client without a limit. If p
 // queues, enter first waits for the patience at most, and only until the client disconnects.
 func (p *places) enter(r *http.Request, client string) bool {
-	left, ok := p.tryEnter(client)
-	if ok || !p.queues {
-		return ok
+	if p.client == 0 || client == "" {
+		return true
 	}
-	timer := time.NewTimer(p.patience)
-	defer timer.Stop()
-	for !ok {
-		select {
-		case <-left:
-			left, ok = p.tryEnter(client)
-		case <-timer.C:
-			return false
-		case <-r.Context().Done():
-			return false
-		}
+	p.mu.Lock()
+	c := p.of[client]
+	if c == nil {
+		c = &clientPlaces{free: make(chan struct{}, p.client)}
+		p.of[client] = c
+	}
+	c.requests++
+	p.mu.Unlock()
+	var patience time.Duration
+	if p.queues {
+		patience = p.patience
+	}
+	if !take(r, c.free, patience) {
+		p.forget(client)
+		return false
 	}
 	return true
 }
 
-// tryEnter is enter without a wait. If the client has too many, left is closed when an answer ends.
-func (p *places) tryEnter(client string) (left <-chan struct{}, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.client > 0 && client != "" && p.of[client] >= p.client {
-		return p.left, false
+// leave ends what enter has counted.
+func (p *places) leave(client string) {
+	if p.client == 0 || client == "" {
+		return
 	}
-	p.of[client]++
-	return nil, true
+	<-p.forget(client).free
 }
 
-func (p *places) leave(client string) {
+// forget ends the count of a request of a client.
+func (p *places) forget(client string) *clientPlaces {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.of[client]--; p.of[client] == 0 {
+	c := p.of[client]
+	if c.requests--; c.requests == 0 {
 		delete(p.of, client)
 	}
-	if p.queues {
-		close(p.left)
-		p.left = make(chan struct{})
-	}
+	return c
 }
 
 // take takes a place, and reports whether it got one. It waits for the patience at most, and only until the client disconnects.
-func (p *places) take(r *http.Request) bool {
+func take(r *http.Request, free chan struct{}, patience time.Duration) bool {
 	select {
-	case p.free <- struct{}{}:
+	case free <- struct{}{}:
 		return true
 	default:
 	}
-	timer := time.NewTimer(p.patience)
+	if patience == 0 {
+		return false
+	}
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case p.free <- struct{}{}:
+	case free <- struct{}{}:
 		return true
 	case <-timer.C:
 	case <-r.Context().Done():

@@ -3,6 +3,7 @@ package api
 import (
 	queue "container/list" // the package has a function named list
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
@@ -76,6 +77,9 @@ func (c *connections) makeRoomLocked() bool {
 	}
 	conn, _ := c.idlers.Remove(oldest).(net.Conn)
 	delete(c.open, conn)
+	if secure, ok := conn.(*tls.Conn); ok { // whose Close would write, to a client that may not read
+		conn = secure.NetConn()
+	}
 	_ = conn.Close()
 	return true
 }

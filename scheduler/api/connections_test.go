@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -95,6 +97,29 @@ func TestBodiesOnTheirWayMakeRoom(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A connection with TLS whose client reads nothing must not delay the others when it makes room.
+func TestMakingRoomWaitsForNoClient(t *testing.T) {
+	srv := httptest.NewTLSServer(nil)
+	srv.Close()
+	synctest.Test(t, func(t *testing.T) {
+		server, client := net.Pipe()
+		conn := tls.Server(server, &tls.Config{Certificates: srv.TLS.Certificates, SessionTicketsDisabled: true})
+		var reads sync.WaitGroup
+		reads.Go(func() { _ = tls.Client(client, &tls.Config{InsecureSkipVerify: true}).Handshake() })
+		if err := conn.Handshake(); err != nil {
+			t.Fatal(err)
+		}
+		reads.Wait()
+		all := newConnections(1, func() {})
+		all.state(conn, http.StateNew)
+		began := time.Now()
+		all.state(server, http.StateNew)
+		if took := time.Since(began); took > 0 || len(all.open) != 1 {
+			t.Errorf("made room after %v", took)
+		}
+	})
 }
 
 // A connection of HTTP/2 is busy while any of its requests is, and idle afterwards.

@@ -55,7 +55,7 @@ func TestSlowBodiesTakeNoPlace(t *testing.T) {
 func TestTheOldestBodyMakesRoom(t *testing.T) {
 	var a arrivals
 	var cut []int
-	var arrived []func()
+	var arrived []func() bool
 	for i := range maxArrivals + 2 {
 		arrived = append(arrived, a.await(func() { cut = append(cut, i) }))
 		if i == 1 {
@@ -65,8 +65,10 @@ func TestTheOldestBodyMakesRoom(t *testing.T) {
 	if !slices.Equal(cut, []int{0}) {
 		t.Errorf("cut %v, want the oldest, 0", cut)
 	}
-	for _, end := range arrived {
-		end()
+	for i, end := range arrived {
+		if inTime := end(); inTime != (i != 0) {
+			t.Errorf("body %d arrived in time: %v", i, inTime)
+		}
 	}
 	if n := a.waiting.Len(); n != 0 {
 		t.Errorf("%d bodies are left", n)
