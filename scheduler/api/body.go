@@ -91,13 +91,15 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// arrivals bounds the small bodies that are on their way. If there are too many, the one that has been on its way for longest makes room.
+// arrivals bounds the small bodies that are on their way. If there are too many, the one that has been on its way for longest makes
+// room.
 type arrivals struct {
 	mu      sync.Mutex
 	waiting queue.List // guarded by mu: the function cut of each body, the oldest first
 }
 
-// await counts a body until arrived, which returns false if the body had to make room. Then cut was called, before arrived returned.
+// await counts a body until arrived, which returns false if the body had to make room. Then cut was called, before arrived
+// returned.
 func (a *arrivals) await(cut func()) (arrived func() bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

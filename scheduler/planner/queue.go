@@ -135,7 +135,7 @@ func (p *Planner) holdPlace(j *jobState, d *job.Decision, now time.Time) {
 	}
 }
 
-// waitsForLimits reports whether nothing but limits can prevent the start of r after the decision d.
+// waitsForLimits reports whether only limits can prevent the start of r after the decision d.
 func (p *Planner) waitsForLimits(j *jobState, r *liveRun, d *job.Decision, now time.Time) bool {
 	spec := j.def.Spec
 	if until, bound := p.startsBy(j, r.Run); bound && !now.Before(until) || r.NeedsApproval(spec) || !p.mayAssign(j, r.Run) {
@@ -154,7 +154,8 @@ func (p *Planner) waitsForLimits(j *jobState, r *liveRun, d *job.Decision, now t
 
 // hold puts r into the queues in which it was, or into those of all its limits.
 func (p *Planner) hold(j *jobState, r *liveRun) {
-	w, limits := &limitWaiter{job: j, run: r.ID, priority: j.def.Spec.Priority, since: j.queuedSince(r.Run), held: true}, j.def.Spec.Limits
+	spec := j.def.Spec
+	w, limits := &limitWaiter{job: j, run: r.ID, priority: spec.Priority, since: j.queuedSince(r.Run), held: true}, spec.Limits
 	if i := slices.IndexFunc(j.ensureThrottle().left, func(old *limitWaiter) bool { return old.run == r.ID }); i >= 0 {
 		old := j.throttle.left[i]
 		limits, w.held = old.limits(), old.held

@@ -117,14 +117,19 @@ func (p *Planner) behind(j *jobState) iter.Seq[*jobState] {
 // wakeJoins schedules the steps behind j that have several parents, after the cursor of j has moved. If it has moved past a slot
 // without a run, as only that of a job without parents does, neither such a step nor a parent of it waits for j any more.
 func (p *Planner) wakeJoins(j *jobState) {
-	steps := p.behind(j)
-	if j.isStep() {
-		steps = slices.Values(p.steps.children[j.name])
-	}
-	for step := range steps {
+	mark := func(step *jobState) {
 		if step.def != nil && len(step.def.Spec.After) > 1 {
 			p.markDirty(step)
 		}
+	}
+	if j.isStep() {
+		for _, child := range p.steps.children[j.name] {
+			mark(child)
+		}
+		return
+	}
+	for step := range p.behind(j) {
+		mark(step)
 	}
 }
 

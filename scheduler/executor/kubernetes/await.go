@@ -152,8 +152,9 @@ func (a *attempt) delete(ctx context.Context, name string) error {
 }
 
 // remove deletes the Job, and waits until its pod is gone. It does not wait for long if another worker may execute the run. Before
-// and after the deletion, it calls see while the program may have ended before it. If see returns an outcome, that counts: the API
-// server or the kubelet was away when the program ended. After an outage, a patient remove first waits for what the kubelet reports.
+// and after the deletion, it calls see while the program may have ended before it. If see returns an outcome, that counts: the
+// API server or the kubelet was away when the program ended. After an outage, a patient remove first waits for what the kubelet
+// reports.
 func (a *attempt) remove(patient bool, see func(view) *job.Outcome) (*job.Outcome, error) {
 	limit := time.Now().Add(a.req.Spec.KillGrace.Std() + removeLimit)
 	ctx, cancel := context.WithDeadline(a.patience, limit)

@@ -199,11 +199,10 @@ func TestACanceledJobIsDeletedInTheEnd(t *testing.T) {
 		return list
 	}
 	for name, c := range map[string]struct {
-		outages  func() []outage
-		cause    error
-		soonest  time.Duration
-		latest   time.Duration
-		delivery job.Delivery
+		outages         func() []outage
+		cause           error
+		soonest, latest float64 // in seconds
+		delivery        job.Delivery
 	}{
 		"no outage":       {nil, executor.ErrCanceled, 30, 31, ""},
 		"long ago":        {func() []outage { return []outage{silent(2*time.Second, 12*time.Second)} }, executor.ErrCanceled, 30, 31, ""},
@@ -224,8 +223,8 @@ func TestACanceledJobIsDeletedInTheEnd(t *testing.T) {
 				req.Spec.Delivery = c.delivery
 				began := time.Now()
 				o := s.executor().Execute(ctx, req)
-				if took := time.Since(began); !s.deleted || took < c.soonest*time.Second || took > c.latest*time.Second {
-					t.Errorf("got %+v after %v, deleted %v", o, took, s.deleted)
+				if took := time.Since(began).Seconds(); !s.deleted || took < c.soonest || took > c.latest {
+					t.Errorf("got %+v after %v s, deleted %v", o, took, s.deleted)
 				}
 			})
 		})
