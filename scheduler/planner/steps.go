@@ -115,7 +115,7 @@ func (p *Planner) behind(j *jobState) iter.Seq[*jobState] {
 }
 
 // wakeJoins schedules the steps behind j that have several parents, after the cursor of j has moved. If it has moved past a slot
-// without a run, as only that of a job without parents does, neither such a step nor a parent of it waits for j any more.
+// without a run, neither such a step nor a parent of it waits for j any more. Only the cursor of a job without parents does so.
 func (p *Planner) wakeJoins(j *jobState) {
 	mark := func(step *jobState) {
 		if step.def != nil && len(step.def.Spec.After) > 1 {
