@@ -75,6 +75,28 @@ func TestTheOldestBodyMakesRoom(t *testing.T) {
 	}
 }
 
+// crowded is a body that arrives while so many others are on their way that it makes room.
+type crowded struct{ others *arrivals }
+
+func (c crowded) Read([]byte) (int, error) {
+	for range maxArrivals {
+		c.others.await(func() {})
+	}
+	return 0, io.EOF
+}
+
+// The deadline of a body that made room would end the context of its handler. So it reaches none, although it has arrived.
+func TestABodyThatMadeRoomReachesNoHandler(t *testing.T) {
+	s := New(DefaultConfig(), Backend{}, hclog.NewNullLogger())
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hooks/deployed", crowded{&s.bounds.arrivals[0]})
+	r.ContentLength = 4
+	w := httptest.NewRecorder()
+	s.bounded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler runs") })).ServeHTTP(w, r)
+	if w.Code != http.StatusRequestTimeout {
+		t.Errorf("got %d", w.Code)
+	}
+}
+
 // A client that reads its lists slowly must leave places for others. Further lists of the client wait a moment.
 func TestListsAreLimitedByClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
