@@ -46,6 +46,8 @@ func TestJobsAsPods(t *testing.T) {
 	late.Timeout = job.Duration(8 * time.Second)
 	brief := pod(secret, 15, 0)
 	brief.Timeout = job.Duration(25 * time.Second)
+	unseen := pod(secret, 10, 0)
+	unseen.Timeout = brief.Timeout
 	cutOff, orphan := pod(secret, 30, 0), pod(secret, 600, 0)
 	cutOff.Workers, orphan.Workers = map[string]string{"near": "yes"}, map[string]string{"last": "yes"}
 	c := cluster.Start(t, cluster.Config{
@@ -53,7 +55,7 @@ func TestJobsAsPods(t *testing.T) {
 		Jobs: map[string]job.Spec{
 			"ends": pod(secret, 2, 0), "fails": pod(secret, 1, 3), "adopted": pod(secret, 30, 0), "ended-alone": pod(secret, 5, 4), "canceled": pod(secret, 100, 0),
 			"outage": pod(secret, 20, 0), "brief": brief, "by-hand": pod(secret, 100, 0), "absent": absent, "greedy": greedy, "late": late,
-			"cut-off": cutOff, "orphan": orphan, "jobless": pod(secret, 40, 0),
+			"cut-off": cutOff, "orphan": orphan, "jobless": pod(secret, 40, 0), "unseen": unseen,
 		},
 	})
 	kinds := []string{"--worker-kinds=kubernetes", "--worker-refs-files=" + secret, "--worker-kubernetes-kubeconfig=" + n.kubeconfig()}
@@ -113,6 +115,14 @@ func TestJobsAsPods(t *testing.T) {
 		n.signal("apiserver", syscall.SIGCONT)
 		p.await(run, job.Succeeded, "")
 		p.once("brief")
+	})
+	p.claim("the kubelet is away at the timeout", func(t *testing.T) {
+		run := p.submit("unseen")
+		p.awaitPod("unseen")
+		n.signal("kubelet", syscall.SIGSTOP)
+		cluster.Let(30 * time.Second)
+		n.signal("kubelet", syscall.SIGCONT)
+		p.await(run, job.Succeeded, "")
 	})
 	p.claim("the worker dies", func(t *testing.T) {
 		lives, ends, jobless := p.submit("adopted"), p.submit("ended-alone"), p.submit("jobless")

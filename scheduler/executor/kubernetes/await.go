@@ -19,12 +19,6 @@ const (
 	lastPoll  = 2 * time.Second
 	// drainLimit is how long the rest of the output is read after the end of the container.
 	drainLimit = 10 * time.Second
-	// removeLimit is how long the end of a deleted pod is awaited, beyond the grace of its program.
-	removeLimit = 30 * time.Second
-	// lastDelete is how much of that is left for the deletion, if it is not certain whether the program has ended.
-	lastDelete = 5 * time.Second
-	// pollRemoved is the pause between two looks at a deleted Job.
-	pollRemoved = 500 * time.Millisecond
 	// lastLook bounds the last look at a Job whose attempt is to end. lostLook does so if the attempt is lost.
 	lastLook = 10 * time.Second
 	lostLook = 2 * time.Second
@@ -138,59 +132,18 @@ func (a *attempt) view(ctx context.Context) (v view, err error) {
 		return view{}, err
 	}
 	var list podList
-	query := url.Values{"labelSelector": {jobLabel + "=" + a.name}}
-	if err := a.call(ctx, http.MethodGet, a.objects()+"/pods?"+query.Encode(), nil, &list); err != nil {
+	if err := a.call(ctx, http.MethodGet, a.pods(url.Values{}), nil, &list); err != nil {
 		return view{}, err
 	}
 	v.pod = list.latest()
 	return v, nil
 }
 
-// delete deletes a Job. It exists until its pod has ended.
-func (a *attempt) delete(ctx context.Context, name string) error {
-	return a.call(ctx, http.MethodDelete, a.jobs()+"/"+name, map[string]any{"propagationPolicy": "Foreground"}, nil)
+// pods returns the path of the Job's pods, with a query.
+func (a *attempt) pods(query url.Values) string {
+	query.Set("labelSelector", jobLabel+"="+a.name)
+	return a.objects() + "/pods?" + query.Encode()
 }
-
-// remove deletes the Job, and waits until its pod is gone. It does not wait for long if another worker may execute the run. Before
-// and after the deletion, it calls see while the program may have ended before it. If see returns an outcome, that counts: the
-// API server or the kubelet was away when the program ended. After an outage, a patient remove first waits for what the kubelet
-// reports.
-func (a *attempt) remove(patient bool, see func(view) *job.Outcome) (*job.Outcome, error) {
-	limit := time.Now().Add(a.req.Spec.KillGrace.Std() + removeLimit)
-	ctx, cancel := context.WithDeadline(a.patience, limit)
-	defer cancel()
-	last := errors.New("its pod has not ended")
-	for ; ctx.Err() == nil; sleep(ctx, pollRemoved) {
-		v, err := a.view(ctx)
-		unsure := err != nil && a.refused(err) == nil
-		switch {
-		case err != nil:
-		case v.job == nil && (v.pod == nil || v.pod.over()): // a pod may outlive its Job
-			return nil, nil
-		case !v.endsByDeletion():
-			if o := see(v); o != nil {
-				return o, nil
-			}
-			unsure = a.unreported(v)
-		}
-		if unsure && patient && time.Until(limit) > lastDelete {
-			continue
-		}
-		if err := a.delete(ctx, a.name); err != nil && !errors.Is(err, kubeapi.ErrNotFound) && ctx.Err() == nil {
-			last = err
-		}
-	}
-	return nil, last
-}
-
-// endsByDeletion reports whether the Job is being deleted, or gone, and its program did not end before. The answer to a deletion
-// may be lost. So the exit decides nothing.
-func (v view) endsByDeletion() bool {
-	return v.job == nil || v.job.Metadata.deleted() && (v.pod == nil || !v.pod.endedBefore(v.job.Metadata.deletedAt()))
-}
-
-// unwanted says of each Job that it has not ended.
-func unwanted(view) *job.Outcome { return nil }
 
 // output copies the log of the pod in the background.
 type output struct {

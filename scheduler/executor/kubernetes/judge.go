@@ -22,12 +22,12 @@ var hopeless = []string{"InvalidImageName", "ErrImageNeverPull"}
 // that mean success.
 //
 // A pod that was deleted may have been so by the Job's deadline, by a person or by the node. Then the end of the Job says more than
-// the exit code of a killed program.
+// the exit code of a killed program. The exit code of a program that had ended before counts.
 func judge(v view, name string, success []int) *job.Outcome {
 	if v.endedByDeadline() {
 		return timedOut(name)
 	}
-	if p := v.pod; p != nil && (p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" && !p.Metadata.deleted()) {
+	if p := v.pod; p != nil && (p.Status.Phase == "Succeeded" || p.endedItself()) {
 		return outcomeOf(p, success)
 	}
 	if v.job == nil {

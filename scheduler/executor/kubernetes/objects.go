@@ -125,6 +125,11 @@ func (p *pod) endedBefore(at time.Time) bool {
 	return !p.finishedAt().IsZero() && p.finishedAt().Before(at)
 }
 
+// endedItself reports whether all containers have ended, and that of the job before somebody deleted the pod.
+func (p *pod) endedItself() bool {
+	return p.over() && (!p.Metadata.deleted() || p.endedBefore(p.Metadata.deletedAt()))
+}
+
 // endedInTime reports whether the job's container ended before the deadline of its pod, although the kubelet saw that only later.
 func (p *pod) endedInTime() bool {
 	began, limit := p.Status.StartTime, time.Duration(p.Spec.ActiveDeadlineSeconds)*time.Second

@@ -12,13 +12,13 @@ import (
 )
 
 // TestAPodWithoutItsJobIsAdopted deletes the Job of a lost attempt, but not its pod, as kubectl delete job --cascade=orphan does. The
-// pod ends by itself, or while the attempt is canceled: at a later call of the executor.
+// pod ends by itself, also while the attempt is canceled: nobody can delete it then.
 func TestAPodWithoutItsJobIsAdopted(t *testing.T) {
 	for _, c := range []struct {
 		call  string // the pod ends at the third one
 		cause error
 		want  job.State
-	}{{"GET /api/v1/namespaces/jobs-ns/pods", nil, job.Succeeded}, {"DELETE /apis/batch/v1/namespaces/jobs-ns/jobs/", executor.ErrCanceled, job.Canceled}} {
+	}{{"GET /api/v1/namespaces/jobs-ns/pods", nil, job.Succeeded}, {"DELETE /apis/batch/v1/namespaces/jobs-ns/jobs/", executor.ErrCanceled, job.Succeeded}} {
 		s, e := newServer(t, running())
 		var out bytes.Buffer
 		ctx, lose := context.WithCancelCause(t.Context())
