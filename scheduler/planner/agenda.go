@@ -81,7 +81,7 @@ type urgent struct {
 func (p *Planner) urgentFirst(list []*jobState, now time.Time) []*jobState {
 	order := p.order[:0]
 	for _, j := range list {
-		order = append(order, urgent{j, j.priority(), j.dueSince(now)})
+		order = append(order, urgent{j, j.priority(), p.dueSince(j, now)})
 		p.timers.set(j, time.Time{})
 	}
 	p.listed, p.order = list, order // used again by the next call
@@ -103,9 +103,9 @@ func (p *Planner) urgentFirst(list []*jobState, now time.Time) []*jobState {
 	return list
 }
 
-// dueSince returns since when the first waiting run of the job has its place in queues. If none is due, it returns the job's timer.
-// See instant.
-func (j *jobState) dueSince(now time.Time) int64 {
+// dueSince returns since when the first waiting run of the job, or its next slot, has its place in queues; now if none is due. A step
+// that was woken comes first, so that workflows end before others begin. See instant.
+func (p *Planner) dueSince(j *jobState, now time.Time) int64 {
 	for _, r := range j.live.order {
 		if r.Due.After(now) {
 			break
@@ -114,5 +114,11 @@ func (j *jobState) dueSince(now time.Time) int64 {
 			return job.Instant(j.queuedSince(r.Run))
 		}
 	}
-	return min(j.wake, job.Instant(now))
+	since := job.Instant(now)
+	if j.isStep() {
+		since = min(since, j.wake)
+	} else if due, ok := p.nextDue(j); ok {
+		since = min(since, job.Instant(due))
+	}
+	return since
 }

@@ -30,6 +30,7 @@ type quiet struct {
 	down    []stretch               // when no replica led
 	orders  map[string]int          // how many backfills of each job were ordered
 	paused  map[string][]stretch    // by job; "": all jobs
+	eras    map[string][]era        // the definitions of each job
 	log     func(string, ...any)
 }
 
@@ -60,7 +61,7 @@ func newQuiet(seed uint64, log func(string, ...any)) *quiet {
 	q := &quiet{
 		Rand: rand.New(rand.NewPCG(seed, 2)), seed: seed, now: midnight.Add(time.Millisecond), store: newFakeStore(),
 		ends: make(map[string]time.Time), lives: make(map[string]*life), skips: make(map[string][]*job.Event),
-		paused: make(map[string][]stretch), orders: make(map[string]int),
+		paused: make(map[string][]stretch), orders: make(map[string]int), eras: make(map[string][]era),
 	}
 	q.log = func(format string, args ...any) { log(q.now.Format("15:04:05.000 ")+format, args...) }
 	q.config.ArmAhead = []time.Duration{0, 2 * time.Second, 10 * time.Second}[q.IntN(3)]
@@ -86,6 +87,7 @@ func (q *quiet) define(name string, spec job.Spec) {
 	spec.Command = []string{"true"}
 	j, _ := job.Define(q.store.job(name), name, spec, job.Origin{}, q.now)
 	q.store.putJob(j)
+	q.eras[name] = append(q.eras[name], era{stretch{q.now, never}, j.Spec})
 	s := j.Spec
 	q.log("define %s: every %v, after %v, overlap %s, missed %s, window %v, limit %d, start_within %v, approve %v, limits %v",
 		name, s.Every, s.After, s.Overlap, s.Missed, s.MissedWindow, s.MissedLimit, s.StartWithin, s.Approve, s.Limits)

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 // judge says what the documentation allows to become of each slot and run, and compares it with what became of it. It knows nothing of
 // how the planner decides. It covers slots, missed, overlap, pauses, retries, start_within, approvals, limits, workflows that the
-// schedule or a client starts, and backfills. It does not cover edits, calendars, rates, breakers, jitter and lost workers.
+// schedule or a client starts, and backfills. It does not cover edits of steps, calendars, rates, breakers and lost workers.
 type judge struct {
 	*quiet
 	until time.Time // what begins later is not judged
@@ -36,13 +37,13 @@ func (g *judge) of(name string) (list []*life) {
 	return list
 }
 
-// wanted returns since when a run has been due: its slot, its submission, or the end of its parents.
+// wanted returns since when a run has been due: its slot with the jitter, its submission, or the end of its parents.
 func (l *life) wanted() time.Time {
 	if !l.ready.IsZero() {
 		return l.ready
 	}
 	if l.Kind == job.KindScheduled && len(l.After) == 0 {
-		return l.Slot
+		return l.Slot.Add(l.jitter)
 	}
 	return l.created
 }
@@ -66,56 +67,83 @@ func (l *life) end() time.Time {
 	return l.ended
 }
 
-// active returns the runs of a job that are active at a slot, without its own.
-func (g *judge) active(name string, slot time.Time) (list []*life) {
+// active returns the runs of a job that are active when a slot is due, without its own.
+func (g *judge) active(name string, due time.Time) (list []*life) {
 	for _, l := range g.of(name) {
-		begun := len(l.started) > 0 && !l.first().After(slot)
+		begun := len(l.started) > 0 && !l.first().After(due)
 		if l.Kind == job.KindBackfill || len(l.After) > 0 {
 			continue
 		}
-		if (l.wanted().Before(slot) || begun) && l.end().After(slot) && !(l.Kind == job.KindScheduled && l.Slot.Equal(slot)) {
+		if (l.wanted().Before(due) || begun) && l.end().After(due) && !(l.Kind == job.KindScheduled && l.wanted().Equal(due)) {
 			list = append(list, l)
 		}
 	}
 	return list
 }
 
-// slots judges all slots of a job without parents.
+// slots judges all slots of a job without parents. A slot belongs to the schedule that the job has when it is due.
 func (g *judge) slots(j *job.Job) {
-	every := j.Spec.Every.Std()
-	for s := j.Created.Truncate(every).Add(every); s.Before(g.until); s = s.Add(every) {
-		r := g.lives[j.Name+"/"+job.SlotID(s)]
-		var reasons []string
-		decided := never
-		for _, e := range g.skips[j.Name] {
-			if covers(s)(e) {
-				reasons, decided = append(reasons, e.Reason), e.At
+	schedules, jitter := g.schedules(j.Name), g.jitter(j.Name)
+	for _, e := range schedules {
+		every := e.spec.Every.Std()
+		first := e.from.Add(-jitter).Truncate(every).Add(every)
+		for s := first; s.Add(jitter).Before(job.Earlier(g.until, e.to)); s = s.Add(every) {
+			if s.After(j.Created) && s.Before(g.until) {
+				g.slot(j.Name, e, s)
 			}
 		}
-		if r != nil {
-			decided = r.created
-		}
-		if r != nil && r.State == job.Skipped && len(r.After) == 0 && !strings.HasPrefix(r.Reason, "waited") && r.asked.IsZero() {
-			reasons = append(reasons, r.Reason)
-		} else if r != nil {
-			reasons = append(reasons, "")
-		}
-		if len(reasons) != 1 {
-			g.fail("slot %s %v has the fates %q", j.Name, s, reasons)
-			continue
-		}
-		if why := g.refute(j, s, decided, r, reasons[0]); why != "" {
-			g.fail("slot %s/%s (%q) %s", j.Name, job.SlotID(s), reasons[0], why)
+	}
+	for _, l := range g.of(j.Name) { // armed ahead, before an edit that left out the slot
+		i := slices.IndexFunc(schedules, func(e era) bool { return e.has(l.Slot.Add(jitter)) })
+		if l.Kind == job.KindScheduled && !l.Slot.Truncate(schedules[i].spec.Every.Std()).Equal(l.Slot) && !l.created.Before(schedules[i].from) {
+			g.fail("run %s is of no slot", l.Name())
 		}
 	}
 }
 
-// refute returns why a slot must not have had its fate; "" if it may. reason is that of a skipped slot.
-func (g *judge) refute(j *job.Job, s, decided time.Time, r *life, reason string) string {
+// slot judges a slot of a schedule.
+func (g *judge) slot(name string, e era, s time.Time) {
+	r := g.lives[name+"/"+job.SlotID(s)]
+	var reasons []string
+	decided := never
+	for _, e := range g.skips[name] {
+		if covers(s)(e) {
+			reasons, decided = append(reasons, e.Reason), e.At
+		}
+	}
+	if r != nil {
+		decided = r.created
+	}
+	if r != nil && r.State == job.Skipped && len(r.After) == 0 && !strings.HasPrefix(r.Reason, "waited") && r.asked.IsZero() {
+		reasons = append(reasons, r.Reason)
+	} else if r != nil {
+		reasons = append(reasons, "")
+	}
+	due := s.Add(g.jitter(name))
+	if len(reasons) == 0 && e.to.Before(never) && (len(g.active(name, due)) > 0 || within(due, g.down) || g.off(name, due)) {
+		return // it was undecided when the schedule changed
+	}
+	if len(reasons) != 1 {
+		g.fail("slot %s %v has the fates %q", name, s, reasons)
+		return
+	}
+	why := g.refuteEdited(name, e, s, decided, reasons[0])
+	if specs := g.during(name, due, decided); why == "" && decided.Before(e.to) && reasons[0] != policy.ReasonOvertaken {
+		for i := 0; i < len(specs) && (i == 0 || why != ""); i++ {
+			why = g.refute(name, specs[i], due, decided, r, reasons[0])
+		}
+	}
+	if why != "" {
+		g.fail("slot %s/%s (%q) %s", name, job.SlotID(s), reasons[0], why)
+	}
+}
+
+// refute returns why a slot must not have had its fate; "" if it may. reason is that of a skipped slot. s is when it was due.
+func (g *judge) refute(name string, spec *job.Spec, s, decided time.Time, r *life, reason string) string {
 	if r != nil && r.State == job.Canceled && len(r.started) == 0 && (r.created.Before(s) || r.end().Before(s)) { // a person was faster
 		return ""
 	}
-	if paused := within(s, g.paused[""], g.paused[j.Name]); paused || reason == "paused" {
+	if paused := g.off(name, s); paused || reason == "paused" {
 		switch begun := r != nil && len(r.started) > 0; {
 		case !paused:
 			return "lies in no pause"
@@ -126,7 +154,7 @@ func (g *judge) refute(j *job.Job, s, decided time.Time, r *life, reason string)
 		}
 		return ""
 	}
-	active, spec := g.active(j.Name, s), j.Spec
+	active := g.active(name, s)
 	down := within(s, g.down)
 	onTime := func(l *life) bool { return !l.first().IsZero() && l.first().Equal(l.wanted()) }
 	missed := down // whether missed may decide about it
@@ -141,7 +169,7 @@ func (g *judge) refute(j *job.Job, s, decided time.Time, r *life, reason string)
 		}
 	}
 	later := s.Add(spec.Every.Std()) // the next slot that lies in no pause
-	for within(later, g.paused[""], g.paused[j.Name]) {
+	for g.off(name, later) {
 		later = later.Add(spec.Every.Std())
 	}
 	switch overlap := strings.HasPrefix(reason, "overlap: "); {
@@ -157,7 +185,7 @@ func (g *judge) refute(j *job.Job, s, decided time.Time, r *life, reason string)
 			if spec.Missed != job.MissedLatest {
 				return "is not for missed: latest"
 			}
-			if e := g.lives[j.Name+"/"+job.SlotID(later)]; e != nil && e.created.Before(later) {
+			if e := g.lives[name+"/"+job.SlotID(later.Add(-g.jitter(name)))]; e != nil && e.created.Before(later) {
 				return "yields to a slot that was not due"
 			}
 		case strings.HasPrefix(kind, "beyond the limit"):
@@ -179,7 +207,7 @@ func (g *judge) refute(j *job.Job, s, decided time.Time, r *life, reason string)
 			return "is not for its overlap"
 		}
 		id := strings.Fields(reason)[2]
-		l := g.lives[j.Name+"/"+id]
+		l := g.lives[name+"/"+id]
 		switch {
 		case l == nil:
 			return "names no run"
@@ -201,6 +229,12 @@ func (g *judge) refute(j *job.Job, s, decided time.Time, r *life, reason string)
 		return "met an active run: " + g.list(active)
 	}
 	return ""
+}
+
+// off reports whether a slot lies in a pause, or comes due in one.
+func (g *judge) off(name string, due time.Time) bool {
+	slot := due.Add(-g.jitter(name))
+	return within(slot, g.paused[""], g.paused[name]) || within(due, g.paused[""], g.paused[name])
 }
 
 // armedBefore reports whether a run was armed ahead of a time, or ended before it.

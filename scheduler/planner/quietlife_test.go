@@ -13,7 +13,8 @@ import (
 
 // life is what happened to a run.
 type life struct {
-	*job.Run // its latest record
+	*job.Run               // its latest record
+	jitter   time.Duration // how much later than its slot it is due
 	created  time.Time
 	armed    []time.Time // when attempts were armed that were not taken back
 	holds    []stretch   // when it was at a worker
@@ -124,7 +125,7 @@ func (q *quiet) scan() {
 		q.log("%s", describe(r))
 		l := q.lives[r.Name()]
 		if l == nil {
-			l = &life{created: q.now, Run: &job.Run{}}
+			l = &life{created: q.now, Run: &job.Run{}, jitter: q.jitter(r.Job)}
 			q.lives[r.Name()] = l
 		}
 		l.note(r, q.now)

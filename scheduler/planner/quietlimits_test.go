@@ -30,7 +30,7 @@ func (g *judge) limited(l *life) (list []stretch) {
 			for _, h := range o.holds {
 				edges = append(edges, h.from, h.to)
 			}
-			inherits := g.store.job(o.Job).Spec.Overlap == job.OverlapReplace // the place of the run that it replaces
+			inherits := g.ever(o.Job, job.OverlapReplace) // the place of the run that it replaces
 			if (inherits || g.precedes(o, l) || o.wanted().Equal(l.wanted())) && len(g.limitsOf(o)) > 1 {
 				until := o.end()
 				if len(o.armed) > 0 {
@@ -77,7 +77,7 @@ func (g *judge) limits() {
 				if n := g.held(name, h.from); n > quietLimits[name] {
 					g.fail("%d runs held limit %s at %v", n, name, h.from)
 				}
-				if i == 0 && g.store.job(l.Job).Spec.Overlap != job.OverlapReplace { // such a run inherits its place
+				if i == 0 && !g.ever(l.Job, job.OverlapReplace) { // such a run inherits its place
 					g.overtook(l, name, h.from)
 				}
 			}
@@ -107,15 +107,16 @@ func (g *judge) overtook(l *life, limit string, at time.Time) {
 // backfills judges that each backfill ran the slots that it was ordered for, and no more at a time than it was allowed.
 func (g *judge) backfills() {
 	for _, name := range []string{"a", "z"} {
-		j, b := g.store.job(name), g.store.backfill(name)
+		b := g.store.backfill(name)
 		if b == nil {
 			continue
 		}
 		if b.State == job.BackfillRunning {
 			g.fail("the backfill of %s does not end: %s", name, b.Reason)
 		}
-		every := j.Spec.Every.Std()
-		for s := b.From.Truncate(every).Add(every); b.State == job.BackfillDone && !s.After(b.To); s = s.Add(every) {
+		every := g.store.job(name).Spec.Every.Std()
+		judged := b.State == job.BackfillDone && len(g.schedules(name)) == 1 // an earlier schedule may have run the slots of the day before
+		for s := b.From.Truncate(every).Add(every); judged && !s.After(b.To); s = s.Add(every) {
 			for _, of := range append([]string{name}, b.Steps...) {
 				if l := g.lives[of+"/"+job.SlotID(s)]; l == nil || l.Kind != job.KindBackfill {
 					g.fail("the backfill of %s left out slot %s of %s", name, job.SlotID(s), of)

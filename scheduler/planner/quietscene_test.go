@@ -18,6 +18,9 @@ func (q *quiet) scene(until time.Time) error {
 		if q.chance(0.2) {
 			spec.MissedLimit = 1 + q.IntN(4)
 		}
+		if q.chance(0.3) {
+			spec.Jitter = job.Duration(1+q.IntN(40)) * job.Duration(time.Second)
+		}
 		q.define(name, q.sometimes(spec))
 	}
 	if q.chance(0.5) {
@@ -131,6 +134,8 @@ func (q *quiet) people(names []string, until time.Time) {
 		case 5:
 			q.at(at, func() { q.backfill("z") })
 			q.at(at, func() { q.backfill("a") })
+		case 6:
+			q.at(at, func() { q.edit(name) })
 		}
 	}
 }

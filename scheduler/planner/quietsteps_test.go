@@ -38,7 +38,7 @@ func (g *judge) waited(l *life) {
 	g.startedWithin(j, l)
 	var others []stretch
 	for _, o := range g.of(l.Job) {
-		if o == l || j.Spec.Overlap == job.OverlapAllow || o.Kind == job.KindBackfill {
+		if o == l || g.always(l.Job, job.OverlapAllow) || o.Kind == job.KindBackfill {
 			continue
 		}
 		for _, begin := range [][]time.Time{o.armed, o.started} {
