@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/workflow"
 )
 
-// quiet is a cluster with one exact clock, in which only leaders fail. So the documentation alone says what becomes of each slot:
+// quiet is a cluster with one exact clock, in which leaders and workers die at once. So the documentation alone says what becomes of each slot:
 // see judge. Its actions happen at their exact times.
 type quiet struct {
 	*rand.Rand
@@ -31,6 +31,7 @@ type quiet struct {
 	orders  map[string]int          // how many backfills of each job were ordered
 	paused  map[string][]stretch    // by job; "": all jobs
 	eras    map[string][]era        // the definitions of each job
+	dead    map[string]bool         // sessions of workers
 	log     func(string, ...any)
 }
 
@@ -61,7 +62,7 @@ func newQuiet(seed uint64, log func(string, ...any)) *quiet {
 	q := &quiet{
 		Rand: rand.New(rand.NewPCG(seed, 2)), seed: seed, now: midnight.Add(time.Millisecond), store: newFakeStore(),
 		ends: make(map[string]time.Time), lives: make(map[string]*life), skips: make(map[string][]*job.Event),
-		paused: make(map[string][]stretch), orders: make(map[string]int), eras: make(map[string][]era),
+		paused: make(map[string][]stretch), orders: make(map[string]int), eras: make(map[string][]era), dead: make(map[string]bool),
 	}
 	q.log = func(format string, args ...any) { log(q.now.Format("15:04:05.000 ")+format, args...) }
 	q.config.ArmAhead = []time.Duration{0, 2 * time.Second, 10 * time.Second}[q.IntN(3)]

@@ -13,7 +13,7 @@ import (
 
 // judge says what the documentation allows to become of each slot and run, and compares it with what became of it. It knows nothing of
 // how the planner decides. It covers slots, missed, overlap, pauses, retries, start_within, approvals, limits, workflows that the
-// schedule or a client starts, and backfills. It does not cover edits of steps, calendars, rates, breakers and lost workers.
+// schedule or a client starts, and backfills. It does not cover edits of steps, calendars, rates and breakers.
 type judge struct {
 	*quiet
 	until time.Time // what begins later is not judged
@@ -128,7 +128,10 @@ func (g *judge) slot(name string, e era, s time.Time) {
 		return
 	}
 	why := g.refuteEdited(name, e, s, decided, reasons[0])
-	if specs := g.during(name, due, decided); why == "" && decided.Before(e.to) && reasons[0] != policy.ReasonOvertaken {
+	if r != nil && r.State == job.Skipped { // it may have been armed ahead
+		decided = r.ended
+	}
+	if specs := g.during(name, due, decided); why == "" && (r != nil || decided.Before(e.to)) && reasons[0] != policy.ReasonOvertaken {
 		for i := 0; i < len(specs) && (i == 0 || why != ""); i++ {
 			why = g.refute(name, specs[i], due, decided, r, reasons[0])
 		}
@@ -162,7 +165,8 @@ func (g *judge) refute(name string, spec *job.Spec, s, decided time.Time, r *lif
 	for _, l := range active {
 		late := !onTime(l) && (l.delay() > 0 || !l.approved.IsZero() && !l.first().Equal(l.approved))
 		fair = fair && !late
-		missed = missed || late || len(l.over) > 1 && len(g.down) > 0
+		missed = missed || late || len(l.over) > 1 && len(g.down) > 0 || l.lost() > 0 // nobody knows whether it was alive
+		fair = fair && l.lost() == 0
 		for _, d := range g.down { // the next leader finds the slot undecided
 			open := !d.from.Before(s) && d.from.Before(decided)
 			missed, fair = missed || open, fair && !open

@@ -36,12 +36,35 @@ func (l *life) first() time.Time {
 	return l.started[0]
 }
 
+// lost returns how many attempts lost their worker.
+func (l *life) lost() (n int) {
+	for _, a := range l.Attempts {
+		if a.State == job.Lost {
+			n++
+		}
+	}
+	return n
+}
+
+// begin lets a worker begin to accept runs.
+func (q *quiet) begin(worker string) {
+	q.store.putWorker(job.Worker{Name: worker, Session: fmt.Sprintf("s%d", q.store.rev), Capacity: 1000})
+}
+
+// kill ends a worker, with all that it executes.
+func (q *quiet) kill(worker string) {
+	w := job.ValueOf[job.Worker](q.store.records[recordKey{job.RecordWorker, worker}])
+	q.log("worker %s dies", worker)
+	q.dead[w.Session] = true
+	q.store.endWorker(worker)
+}
+
 // work lets the workers begin and end attempts.
 func (q *quiet) work() (busy bool) {
 	for r := range q.each {
 		name := r.Name()
 		switch {
-		case r.State == job.Armed && r.Due.After(q.now):
+		case r.State == job.Armed && r.Due.After(q.now), q.dead[r.Session]:
 			continue
 		case r.State == job.Armed && r.Due.After(r.Armed) && q.hasChanged(r):
 			next, _ := r.Recall("the job was changed")
@@ -152,8 +175,8 @@ func (l *life) note(r *job.Run, now time.Time) {
 		l.armed = l.armed[:len(l.armed)-1]
 	}
 	if was.State == job.Running && r.State != job.Running {
-		if l.over = append(l.over, now); r.State == job.Pending {
-			l.due = append(l.due, r.Due)
+		if l.over = append(l.over, now); !r.State.Terminal() {
+			l.due = append(l.due, job.Later(r.Due, now)) // a lost attempt is repeated at once
 		}
 	}
 	if was.AwaitsParents() && !r.AwaitsParents() {

@@ -19,8 +19,9 @@ func (g *judge) held(limit string, at time.Time) (n int) {
 	return n
 }
 
-// limited returns when a limit of a run was full, or a run before it in the order of the queue waited for it.
-func (g *judge) limited(l *life) (list []stretch) {
+// limited returns when a limit of a run was full, or a run before it in the order of the queue waited for it. The run has been in the
+// queue since it was due.
+func (g *judge) limited(l *life, due time.Time) (list []stretch) {
 	for _, name := range g.limitsOf(l) {
 		var edges []time.Time
 		for _, o := range g.lives {
@@ -31,7 +32,7 @@ func (g *judge) limited(l *life) (list []stretch) {
 				edges = append(edges, h.from, h.to)
 			}
 			inherits := g.ever(o.Job, job.OverlapReplace) // the place of the run that it replaces
-			if (inherits || g.precedes(o, l) || o.wanted().Equal(l.wanted())) && len(g.limitsOf(o)) > 1 {
+			if (inherits || g.goesBefore(o, l, due) || o.wanted().Equal(l.wanted())) && len(g.limitsOf(o)) > 1 {
 				until := o.end()
 				if len(o.armed) > 0 {
 					until = o.armed[0]
@@ -57,9 +58,11 @@ func (g *judge) limited(l *life) (list []stretch) {
 }
 
 // precedes reports whether a goes before b where both wait for a limit: by priority, then by the time at which it was due.
-func (g *judge) precedes(a, b *life) bool {
+func (g *judge) precedes(a, b *life) bool { return g.goesBefore(a, b, b.queued()) }
+
+func (g *judge) goesBefore(a, b *life, due time.Time) bool {
 	x, y := g.store.job(a.Job).Spec.Priority, g.store.job(b.Job).Spec.Priority
-	return x > y || x == y && a.queued().Before(b.queued())
+	return x > y || x == y && a.queued().Before(due)
 }
 
 func (l *life) queued() time.Time {

@@ -44,9 +44,11 @@ func (q *quiet) scene(until time.Time) error {
 	after := [][]job.After{{{Job: "a", When: when()}}, {{Job: "a", When: when()}, {Job: "b", When: when()}}, {{Job: "a", When: when()}, {Job: "z", When: when()}}}[q.IntN(3)]
 	q.define("c", q.sometimes(job.Spec{After: after, Overlap: q.stepOverlap()}))
 	q.define("d", q.sometimes(job.Spec{After: []job.After{{Job: "b", When: when()}, {Job: "c", When: when()}}, Overlap: q.stepOverlap()}))
-	q.store.putWorker(job.Worker{Name: "w", Session: "s1", Capacity: 1000})
+	q.begin("w")
+	q.begin("v")
 	q.lead()
 	q.outages(until)
+	q.deaths(until)
 	q.people(names, until)
 	q.at(until, func() {
 		q.lead()
@@ -79,6 +81,9 @@ func (q *quiet) sometimes(spec job.Spec) job.Spec {
 			spec.Approve.Within = job.Duration(time.Second + q.upTo(40*time.Second))
 		}
 	}
+	if q.chance(0.3) {
+		spec.Delivery = job.AtMostOnce
+	}
 	if q.chance(0.2) {
 		spec.StartWithin = job.Duration(time.Second + q.upTo(50*time.Second))
 	}
@@ -97,6 +102,18 @@ func (q *quiet) outages(until time.Time) {
 		q.at(at, q.crash)
 		at = at.Add(q.upTo([]time.Duration{time.Second, 20 * time.Second, 2 * time.Minute}[q.IntN(3)]))
 		q.at(at, q.lead)
+	}
+}
+
+// deaths plans when one of the workers dies.
+func (q *quiet) deaths(until time.Time) {
+	if q.chance(0.6) {
+		return
+	}
+	for at := q.now.Add(q.upTo(2 * time.Minute)); at.Before(until); at = at.Add(q.upTo(3 * time.Minute)) {
+		q.at(at, func() { q.kill("v") })
+		at = at.Add(q.upTo(time.Minute))
+		q.at(at, func() { q.begin("v") })
 	}
 }
 

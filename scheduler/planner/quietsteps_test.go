@@ -55,9 +55,9 @@ func (g *judge) waited(l *life) {
 		g.chained(l)
 	}
 	for i, at := range l.started {
-		due := l.wanted()
+		due, queued := l.wanted(), l.queued()
 		if i > 0 && i <= len(l.due) {
-			due = l.due[i-1]
+			due, queued = l.due[i-1], l.due[i-1]
 		}
 		if at.Before(due) {
 			g.fail("attempt %d of %s began at %v, before its time %v", i+1, l.Name(), at, due)
@@ -65,7 +65,7 @@ func (g *judge) waited(l *life) {
 		if l.Kind == job.KindBackfill { // it yields to other runs
 			continue
 		}
-		if idle, ok := uncovered(due, at, g.down, g.paused[""], g.paused[l.Job], others, person, g.limited(l)); ok {
+		if idle, ok := uncovered(due, at, g.down, g.paused[""], g.paused[l.Job], others, person, g.limited(l, queued)); ok {
 			g.fail("attempt %d of %s (%s) began at %v, but nothing held it back at %v", i+1, l.Name(), j.Spec.Overlap, at, idle)
 		}
 		if i > 0 && within(at, g.paused[""], g.paused[l.Job]) && !g.preparedBefore(l, i, at) {
@@ -76,8 +76,15 @@ func (g *judge) waited(l *life) {
 	if j.Spec.Retry != nil {
 		retries = j.Spec.Retry.Max
 	}
-	if n := len(l.started); n > 1+retries || l.State == job.Failed && n < 1+retries && l.Cancel == nil {
-		g.fail("run %s has %d attempts, retry.max is %d", l.Name(), n, retries)
+	lost := l.lost()
+	if n := len(l.started) - lost; n > 1+retries || l.State == job.Failed && n < 1+retries && l.Cancel == nil {
+		g.fail("run %s has %d attempts that were not lost, retry.max is %d", l.Name(), n, retries)
+	}
+	switch once := j.Spec.Delivery == job.AtMostOnce; {
+	case once && (lost > 1 || lost == 1 && l.State != job.Lost && l.State != job.Canceled):
+		g.fail("run %s was repeated although its worker was lost: %s", l.Name(), describe(l.Run))
+	case !once && l.State == job.Lost && lost < 5:
+		g.fail("run %s was not repeated although its worker was lost: %s", l.Name(), describe(l.Run))
 	}
 }
 
