@@ -171,7 +171,7 @@ func (l *life) note(r *job.Run, now time.Time) {
 		l.armed = append(l.armed, now)
 	case r.State == job.Running && was.State != job.Running:
 		l.started = append(l.started, now)
-	case was.State == job.Armed && r.State != job.Running: // taken back
+	case was.State == job.Armed && r.State != job.Armed && r.State != job.Running: // taken back
 		l.armed = l.armed[:len(l.armed)-1]
 	}
 	if was.State == job.Running && r.State != job.Running {
