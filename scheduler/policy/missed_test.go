@@ -77,6 +77,10 @@ func TestMissed(t *testing.T) {
 			missed: job.MissedNone, before: 5.5, paused: []policy.Interval{{hours(1.5), hours(3.5)}},
 			want: []policy.Range{{From: hours(1), To: hours(1), Count: 1, Reason: none}},
 		},
+		"none: behind a pause without a slot before it": {
+			missed: job.MissedNone, before: 3.5, paused: []policy.Interval{{hours(0.25), hours(0.75)}},
+			want: []policy.Range{{From: hours(1), To: hours(3), Count: 3, Reason: none}},
+		},
 		"latest: before a pause": {
 			missed: job.MissedLatest, before: 5.5, paused: []policy.Interval{{hours(2), hours(9)}},
 			want: []policy.Range{{From: hours(1), To: hours(1), Count: 1, Reason: latest}}, runs: []float64{2},

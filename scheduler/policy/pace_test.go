@@ -73,4 +73,9 @@ func TestPaceWaitsNoLongerThanNeeded(t *testing.T) {
 	if got := p.Next(at(500), 0); got != at(500) {
 		t.Errorf("without a bound, next is %v", got.Sub(epoch))
 	}
+	var last policy.Pace
+	last.AddEnded(at(600))
+	if got := last.Next(at(-400), time.Second); got != at(-400) {
+		t.Errorf("just early enough for one that has ended, next is %v", got.Sub(epoch))
+	}
 }

@@ -34,4 +34,9 @@ func TestTheNextSlotIsTheOneThatTheLeaderDecides(t *testing.T) {
 	pause(6, 8)
 	check(0, 1)
 	check(6, 9)
+
+	when, _ := policy.When(j.Name, j.Spec)
+	if next, ok := policy.NextSlot(&j, when, nil, &job.Gate{}); !ok || !next.Equal(minute(1)) {
+		t.Errorf("without a cursor: got %v, %t, want %v", next, ok, minute(1))
+	}
 }

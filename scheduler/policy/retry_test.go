@@ -82,6 +82,7 @@ func TestRetry(t *testing.T) {
 		{"a timeout is tried again", fixed, tried(1, 0), outcome(job.TimedOut, 0, false), time.Second, "retry 1 of 3", true},
 		{"a failure that forbids a retry is final", fixed, tried(1, 0), outcome(job.Failed, 127, false), 0, "", false},
 		{"a success is not retried", fixed, tried(1, 0), outcome(job.Succeeded, 0, true), 0, "", false},
+		{"a success with a listed code is not retried", on("3"), tried(1, 0), outcome(job.Succeeded, 3, false), 0, "", false},
 		{"a canceled attempt is not retried", fixed, tried(1, 0), outcome(job.Canceled, 0, true), 0, "", false},
 		{"a canceled run is not retried", fixed, canceled, outcome(job.Failed, 1, true), 0, "", false},
 		{"without a policy a failure is final", nil, tried(1, 0), outcome(job.Failed, 1, true), 0, "", false},
