@@ -52,6 +52,44 @@ func TestASecondResumeRepeatsNoSuccess(t *testing.T) {
 	g.Resume(runs["left/y"], &again, in(runs), never, generation1)
 }
 
+// TestWhatAResumeRepeats resumes a workflow from load, which failed.
+func TestWhatAResumeRepeats(t *testing.T) {
+	const alone, joined = "load: ; tell: load?done; check: tell", "load: ; stock: ; join: load stock"
+	run := func(name, id, of string, s job.State, after ...job.Parent) *job.Run {
+		return &job.Run{Job: name, ID: id, State: s, RetryOf: of, After: after}
+	}
+	load, stock := job.Parent{Job: "load"}, job.Parent{Job: "stock", ID: "w"}
+	for name, c := range map[string]struct {
+		jobs, from string
+		runs       []*job.Run
+		want       []string
+	}{
+		"a step that failed too": {
+			alone, "load/x", []*job.Run{run("tell", "x", "", job.Failed, load), run("check", "x", "", job.Skipped)},
+			[]string{"tell/y of tell/x after load/y", "check/y of check/x after tell/y"},
+		},
+		"no failure behind a step that succeeded": {
+			alone, "load/x", []*job.Run{run("tell", "x", "", job.Succeeded, load), run("check", "x", "", job.Failed)}, nil,
+		},
+		"a step that follows a run that the history has lost": {
+			joined, "load/x", []*job.Run{run("join", "x", "", job.Skipped, load, stock)}, []string{"join/y of join/x after load/y stock/w"},
+		},
+		"a step whose first run the history has lost": {
+			joined, "load/v", []*job.Run{run("load", "v", "load/x", job.Failed), run("join", "v", "join/x", job.Skipped, load, stock)},
+			[]string{"join/y of join/v after load/y stock/w"},
+		},
+	} {
+		runs := map[string]*job.Run{"load/x": run("load", "x", "", job.Failed)}
+		for _, r := range c.runs {
+			runs[r.Name()] = r
+		}
+		again := job.Run{Job: "load", ID: "y", Kind: job.KindRetry, RetryOf: c.from}
+		if got := resumed(workflow.Of(specs(c.jobs)).Resume(runs[c.from], &again, in(runs), never, generation1)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // TestARepetitionInASlotIsResumed resumes a workflow from a repetition that failed, before the leader has decided a step beside it. A
 // step that waits for both keeps the run that it gets in the slot, or follows the run that the other one gets.
 func TestARepetitionInASlotIsResumed(t *testing.T) {
