@@ -83,3 +83,21 @@ func TestALateRefusalBringsNoRunBack(t *testing.T) {
 		t.Errorf("got %+v, want the slot armed", again.Run)
 	}
 }
+
+// TestAConflictMissesNoSlot refuses the decision about a slot again and again, because other records have changed. The store accepts
+// writes all the time, so the slot runs, although the job's policy for missed slots is none.
+func TestAConflictMissesNoSlot(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{Every: job.Duration(time.Hour), Missed: job.MissedNone})
+	r.worker("w", 1)
+	r.lead()
+	r.now = r.now.Add(time.Hour)
+	for range 4 {
+		d := r.plan()
+		if d.Run == nil || d.Run.State != job.Armed {
+			t.Fatalf("got %+v, want the slot's run assigned", d)
+		}
+		r.Resolve(d, job.Applied{Err: job.ErrConflict}, r.now)
+		r.now = r.now.Add(time.Second)
+	}
+}
