@@ -9,6 +9,10 @@ type Pause struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
+// resumedAt returns the end of p for a client that ends it at now. That is after its beginning, although the replica that began it may
+// have a faster clock. A leader takes an earlier end for a change by hand.
+func (p *Pause) resumedAt(now time.Time) time.Time { return Later(now, p.At.Add(1)) }
+
 // PastPause is a pause that has ended. Slots that were undecided when it began are still dispatched.
 type PastPause struct {
 	From  time.Time `json:"from"`
@@ -26,8 +30,8 @@ func (j Job) SetPause(p *Pause, now time.Time) (Job, bool) {
 		return j, false
 	}
 	if p == nil {
-		j.Since, j.SinceReason = now, SinceResumed
-		j.Pauses = remember(j.Pauses, j.Paused, now)
+		j.Since, j.SinceReason = j.Paused.resumedAt(now), SinceResumed
+		j.Pauses = remember(j.Pauses, j.Paused, j.Since)
 	}
 	j.Paused = p
 	return j, true
@@ -39,8 +43,8 @@ func (g Gate) SetPause(p *Pause, now time.Time) (Gate, bool) {
 		return g, false
 	}
 	if p == nil {
-		g.Since = now
-		g.Pauses = remember(g.Pauses, g.Paused, now)
+		g.Since = g.Paused.resumedAt(now)
+		g.Pauses = remember(g.Pauses, g.Paused, g.Since)
 	}
 	g.Paused = p
 	return g, true

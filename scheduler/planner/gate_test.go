@@ -97,3 +97,33 @@ func TestARestoredGateStartsNoPassedSlots(t *testing.T) {
 		}
 	}
 }
+
+// The clock of the replica that pauses is ahead of the clock of the replica that resumes. A slot between the pause and the time when
+// the leader hears of its end runs.
+func TestAResumeByASlowClockSkipsNoSlot(t *testing.T) {
+	fast, slow := midnight.Add(59800*time.Millisecond), midnight.Add(59700*time.Millisecond)
+	for _, all := range []bool{true, false} {
+		r := newRig(t)
+		r.define("j", job.Spec{Every: minutely, Missed: job.MissedNone})
+		r.worker("w", 1)
+		r.lead()
+		gate, _ := job.Gate{}.SetPause(&job.Pause{At: fast}, fast)
+		def, _ := r.store.job("j").SetPause(&job.Pause{At: fast}, fast)
+		put := func() {
+			if all {
+				r.store.put(job.Change{Kind: job.RecordGate, Value: new(gate)})
+			} else {
+				r.store.putJob(def)
+			}
+			r.feed()
+		}
+		put()
+		r.now = midnight.Add(time.Minute + 100*time.Millisecond)
+		gate, _ = gate.SetPause(nil, slow)
+		def, _ = def.SetPause(nil, slow)
+		put()
+		if d := r.plan(); d.Run == nil || d.Run.State != job.Armed {
+			t.Errorf("all jobs %v: got %+v, want the slot's run assigned", all, d)
+		}
+	}
+}
