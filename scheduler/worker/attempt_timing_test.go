@@ -149,20 +149,33 @@ func TestARetryWaitsAfterALateOrder(t *testing.T) {
 }
 
 // TestATimeoutDuringASuspension is about a machine that was suspended for longer than the lease and the timeout. Both are noticed when
-// it goes on, and the lease was lost first.
+// it goes on, and the lease was lost first. An attempt that outlives its session timed out.
 func TestATimeoutDuringASuspension(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, lasting(time.Hour))
-		r.store.define("backup", job.Spec{Command: []string{"x"}, Timeout: job.Duration(28 * time.Second)})
-		r.start()
-		name, _ := r.one()
-		after(27 * time.Second)
-		r.wantState(name, job.Running)
-		r.sessions.last().cutAt(time.Now().Add(-fakeTTL - 10*time.Second))
-		after(1500 * time.Millisecond)
-		got := r.wantState(name, job.Pending)
-		if a := got.Attempts[0]; a.State != job.Lost || a.Reason != "worker lost its lease; timed out after 28s" {
-			t.Errorf("the attempt is %s: %s, want lost", a.State, a.Reason)
-		}
-	})
+	for _, c := range []struct {
+		delivery   job.Delivery
+		run, ended job.State
+		reason     string
+	}{
+		{job.AtLeastOnce, job.Pending, job.Lost, "worker lost its lease; timed out after 28s"},
+		{job.AtMostOnce, job.TimedOut, job.TimedOut, "timed out after 28s"},
+	} {
+		t.Run(string(c.delivery), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Hour))
+				r.store.define("backup", job.Spec{
+					Command: []string{"x"}, Timeout: job.Duration(28 * time.Second), Delivery: c.delivery, Overlap: job.OverlapAllow,
+				})
+				r.start()
+				name, _ := r.one()
+				after(27 * time.Second)
+				r.wantState(name, job.Running)
+				r.sessions.last().cutAt(time.Now().Add(-fakeTTL - 10*time.Second))
+				after(1500 * time.Millisecond)
+				got := r.wantState(name, c.run)
+				if a := got.Attempts[0]; a.State != c.ended || a.Reason != c.reason {
+					t.Errorf("the attempt is %s: %s, want %s: %s", a.State, a.Reason, c.ended, c.reason)
+				}
+			})
+		})
+	}
 }
