@@ -9,8 +9,8 @@ type Pause struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// resumedAt returns the end of p for a client that ends it at now. That is after its beginning, although the replica that began it may
-// have a faster clock. A leader takes an earlier end for a change by hand.
+// resumedAt returns the end of p for a client that ends it at now. The end is later than the beginning, although the clock of the
+// replica that began p may be ahead. A leader takes an earlier end for a change by hand.
 func (p *Pause) resumedAt(now time.Time) time.Time { return Later(now, p.At.Add(1)) }
 
 // PastPause is a pause that has ended. Slots that were undecided when it began are still dispatched.
