@@ -145,7 +145,7 @@ func (p *Planner) placeStep(j *jobState, r *job.Run, now time.Time) (skip string
 		return reasonWaited(within)
 	}
 	for _, o := range j.live.order {
-		if o.ID == r.ID || o.AwaitsParents() || o.Kind == job.KindBackfill {
+		if o.AwaitsParents() || o.Kind == job.KindBackfill { // r itself awaits its parents, if it has a record
 			continue
 		}
 		if o.unstarted() && o.Kind == job.KindScheduled {
