@@ -47,6 +47,10 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.divert != "" {
+		http.Redirect(w, r, p.divert, http.StatusTemporaryRedirect)
+		return
+	}
 	if basic && (p.byPost || client == Public) { // a public client has no Basic
 		delete(p.codes, r.PostFormValue("code"))
 		answer(w, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})

@@ -48,6 +48,8 @@ type Provider struct {
 	refresh map[string]Claims  // by refresh token
 	nonce   string             // replaces the nonce of the next ID token; empty: the right one
 	byPost  bool               // clients prove themselves by client_secret_post alone
+	blank   bool               // requests for keys get an answer without any
+	divert  string             // where requests for tokens are redirected; empty: nowhere
 }
 
 // grant is an authorization code that nobody has used.
@@ -123,6 +125,12 @@ func (p *Provider) ConfuseNonce(nonce string) { p.set(func() { p.nonce = nonce }
 
 // ByPost makes clients prove themselves by client_secret_post alone. A request that does so otherwise uses its code up.
 func (p *Provider) ByPost() { p.set(func() { p.byPost = true }) }
+
+// Blank makes the provider answer requests for its keys by an empty object, until it is called with false.
+func (p *Provider) Blank(blank bool) { p.set(func() { p.blank = blank }) }
+
+// Divert makes the provider redirect requests for tokens to an address.
+func (p *Provider) Divert(to string) { p.set(func() { p.divert = to }) }
 
 func (p *Provider) set(change func()) {
 	p.mu.Lock()
@@ -250,6 +258,10 @@ func (p *Provider) metadata(w http.ResponseWriter, _ *http.Request) {
 func (p *Provider) publicKeys(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.blank {
+		answer(w, http.StatusOK, struct{}{})
+		return
+	}
 	// Some providers list keys of kinds that no client knows.
 	set := []any{map[string]string{"kty": "OKP", "crv": "X448", "kid": "strange", "x": "AA"}}
 	for _, key := range p.keys {

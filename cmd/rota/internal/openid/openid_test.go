@@ -64,6 +64,8 @@ func TestATokenOfTheProviderProvesItsPrincipal(t *testing.T) {
 		"no address":                   {provider.Claims{"sub": "bob"}, "", "", auth.ErrPrincipal},
 		"an address that is no text":   {provider.Claims{"email": []string{"bob@example.com"}}, "", "", auth.ErrPrincipal},
 		"an address with a line break": {provider.Claims{"email": "bob@example.com\nroot"}, "", "", auth.ErrPrincipal},
+		"what looks like an address":   {provider.Claims{"email": "bob@example.com\u200b"}, "", "", auth.ErrPrincipal},
+		"an address that turns around": {provider.Claims{"email": "\u202emoc.elpmaxe@bob"}, "", "", auth.ErrPrincipal},
 		"an unverified address":        {provider.Claims{"email": "bob@example.com", "email_verified": false}, "", "", auth.ErrPrincipal},
 		"the name of a process":        {provider.Claims{"email": "worker/w1"}, "", "", auth.ErrPrincipal},
 	} {
@@ -116,6 +118,43 @@ func TestKeysFollowTheProvider(t *testing.T) {
 	}
 	if got := p.Asked("/keys"); got != reads {
 		t.Error("the token of another issuer made this process ask the provider")
+	}
+}
+
+// An answer that is no set of keys, such as that of a proxy, must not end all sign-ins.
+func TestKeysOutliveAnAnswerWithoutKeys(t *testing.T) {
+	p := provider.Start(t, false)
+	o, clock := open(t, p)
+	token := p.Token(provider.Claims{"email": "bob@example.com"})
+	if _, err := o.Verify(t.Context(), token, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	p.Blank(true)
+	advance(clock, 3*time.Second)
+	stranger := provider.Sign(t, provider.NewKey(t), provider.Claims{"iss": p.Issuer})
+	if _, err := o.Verify(t.Context(), stranger, time.Now()); !errors.Is(err, auth.ErrSignature) || o.Trouble() == nil {
+		t.Fatalf("an unknown key: got %v, and the trouble %v", err, o.Trouble())
+	}
+	if _, err := o.Verify(t.Context(), token, time.Now()); err != nil {
+		t.Errorf("a token of the last known key: %v", err)
+	}
+}
+
+// The secret of the client and the code are for the token endpoint alone.
+func TestTheSecretIsNotSentElsewhere(t *testing.T) {
+	p := provider.Start(t, false)
+	p.Be(provider.Claims{"email": "bob@example.com"})
+	p.Divert(p.Issuer + "/elsewhere")
+	o, _ := open(t, p)
+	in, _, err := o.Begin(t.Context(), "http://q1/login/callback")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.End(t.Context(), in, "http://q1/login/callback", "code", time.Now()); err == nil {
+		t.Error("the sign-in succeeds")
+	}
+	if p.Asked("/token") == 0 || p.Asked("/elsewhere") > 0 {
+		t.Errorf("got %d requests for a token, and %d elsewhere", p.Asked("/token"), p.Asked("/elsewhere"))
 	}
 }
 

@@ -27,6 +27,7 @@ const (
 	keysOutage   = 24 * time.Hour   // how long keys count while the provider does not answer
 	answerWithin = 5 * time.Second
 	maxAnswer    = 1 << 20 // bytes of an answer
+	maxRedirects = 10
 )
 
 // Provider is an OpenID provider. It is safe for concurrent use.
@@ -63,10 +64,18 @@ func Open(set config.OpenID, now func() time.Time, log hclog.Logger) (*Provider,
 	}
 	p := &Provider{
 		set: set, now: now, log: log, reading: make(chan struct{}, 1),
-		client: &http.Client{Transport: transport, Timeout: answerWithin},
+		client: &http.Client{Transport: transport, Timeout: answerWithin, CheckRedirect: keepSecrets},
 	}
 	p.reading <- struct{}{}
 	return p, nil
+}
+
+// keepSecrets refuses to send the secret and a code to another place than the token endpoint.
+func keepSecrets(_ *http.Request, before []*http.Request) error {
+	if len(before) == maxRedirects || before[0].Method != http.MethodGet {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // Run reads the addresses and keys of the provider until ctx ends.
@@ -161,6 +170,9 @@ func (p *Provider) readKeys(ctx context.Context, from string) ([]jose.JSONWebKey
 	}
 	if err := json.NewDecoder(res.Body).Decode(&set); err != nil {
 		return nil, err
+	}
+	if set.Keys == nil { // not an empty list, by which a provider takes its keys back
+		return nil, fmt.Errorf("%s has no keys", from)
 	}
 	var keys []jose.JSONWebKey
 	for _, text := range set.Keys {

@@ -90,7 +90,7 @@ func (p *Provider) identity(token *oidc.IDToken) (auth.Identity, error) {
 	name, _ := claims[p.set.PrincipalClaim].(string)
 	verified, said := claims["email_verified"]
 	switch {
-	case !isName(name):
+	case !isName(name), strings.ContainsFunc(name, isUnseen): // in records, it could look like another name
 		return auth.Identity{}, fmt.Errorf("%w: the claim %s has no usable text", auth.ErrPrincipal, p.set.PrincipalClaim)
 	case p.set.PrincipalClaim == "email" && said && verified != true && verified != "true":
 		return auth.Identity{}, fmt.Errorf("%w: the provider has not verified the address", auth.ErrPrincipal)
@@ -118,3 +118,5 @@ func groups(claim any) (names []string) {
 func isName(text string) bool {
 	return text != "" && len(text) <= maxName && strings.TrimSpace(text) == text && !strings.ContainsFunc(text, unicode.IsControl)
 }
+
+func isUnseen(r rune) bool { return !unicode.IsPrint(r) }
