@@ -55,7 +55,7 @@ func New(cfg Config, back Backend, log hclog.Logger) *Server {
 	s.refusals = &refusals{now: s.now, clients: map[string]*refusedClient{}}
 	s.pace = newPace()
 	s.walks = newWalks()
-	s.forwarded.sessions = map[string]forwardedSession{}
+	s.forwarded.sessions = map[string]auth.Key{}
 	s.bounds, s.signIns = newBounds(), newLimiter(s.now, signInsPerSecond, signInsAtOnce)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.handler = s.routes()

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -83,8 +82,13 @@ func (s *Server) proofOf(r *http.Request, c auth.Caller) string {
 	switch {
 	case c.Method == auth.BySession:
 	case c.Method == auth.BySocket && s.cfg.Sessions != nil:
+		valid := func(key auth.Key) bool {
+			shown := &http.Request{Header: http.Header{"Authorization": {SessionScheme + string(key)}}}
+			_, err := s.cfg.Auth.Authenticate(shown.WithContext(r.Context())) // an administrator may have ended it
+			return err == nil
+		}
 		var err error
-		if key, err = s.forwarded.key(r.Context(), c, s.cfg.Sessions, s.now()); err != nil {
+		if key, err = s.forwarded.key(r.Context(), c, s.cfg.Sessions, valid); err != nil {
 			s.log.Warn("no session for a request to another process", "err", err)
 			return ""
 		}
@@ -94,28 +98,20 @@ func (s *Server) proofOf(r *http.Request, c auth.Caller) string {
 	return SessionScheme + string(key)
 }
 
-// forwardedFor is for how long requests of a Unix socket use the same session. Each session is a record of the store, and a session
-// that an administrator removes is useless until then.
-const forwardedFor = time.Minute
-
-// forwarded has the sessions with which requests of a Unix socket are forwarded.
+// forwarded has the sessions with which requests of a Unix socket are forwarded. Each is a record of the store, so requests share it
+// until it ends.
 type forwarded struct {
 	mu       sync.Mutex
-	sessions map[string]forwardedSession // guarded by mu: by principal, of which a socket has two
+	sessions map[string]auth.Key // guarded by mu: by principal, of which a socket has two
 }
 
-type forwardedSession struct {
-	key   auth.Key
-	until time.Time
-}
-
-// key returns the key of a session of a caller. It begins one if there is none that is recent enough.
-func (f *forwarded) key(ctx context.Context, c auth.Caller, from Sessions, now time.Time) (auth.Key, error) {
+// key returns the key of a session of a caller. It begins one if there is none that is valid.
+func (f *forwarded) key(ctx context.Context, c auth.Caller, from Sessions, valid func(auth.Key) bool) (auth.Key, error) {
 	f.mu.Lock()
 	recent, ok := f.sessions[c.Principal]
 	f.mu.Unlock()
-	if ok && now.Before(recent.until) {
-		return recent.key, nil
+	if ok && valid(recent) {
+		return recent, nil
 	}
 	key, err := from.SignIn(ctx, c)
 	if err != nil {
@@ -123,7 +119,7 @@ func (f *forwarded) key(ctx context.Context, c auth.Caller, from Sessions, now t
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sessions[c.Principal] = forwardedSession{key, now.Add(forwardedFor)}
+	f.sessions[c.Principal] = key
 	return key, nil
 }
 

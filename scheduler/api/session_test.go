@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
-	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
-// countingSessions numbers the sessions that it begins.
+// countingSessions numbers the sessions that it begins, and knows those that have ended.
 type countingSessions struct {
 	Sessions
 	begun int
 	err   error
+	ended map[auth.Key]bool
 }
 
 func (c *countingSessions) SignIn(context.Context, auth.Caller) (auth.Key, error) {
@@ -22,29 +26,36 @@ func (c *countingSessions) SignIn(context.Context, auth.Caller) (auth.Key, error
 	return auth.Key(fmt.Sprint(c.begun)), c.err
 }
 
-// Each session is a record with a lease of its own. A program that asks at a Unix socket for the output of runs must not fill the
-// store with them.
-func TestForwardedRequestsShareASession(t *testing.T) {
-	s := Server{forwarded: forwarded{sessions: map[string]forwardedSession{}}}
-	from, now := &countingSessions{err: errors.New("no store")}, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
-	key := func(principal string) string {
-		c := auth.Caller{Identity: auth.Identity{Principal: principal, Method: auth.BySocket}}
-		k, _ := s.forwarded.key(t.Context(), c, from, now)
-		return string(k)
+func (c *countingSessions) Authenticate(r *http.Request) (auth.Caller, error) {
+	if c.ended[SessionOf(r)] {
+		return auth.Caller{}, auth.ErrSession
 	}
-	if got := key("root"); got != "" {
+	return auth.Caller{}, nil
+}
+
+// Each session is a record with a lease of its own. A program that asks at a Unix socket for the output of runs must not fill the
+// store with them. If an administrator ends the session, the next request begins another one.
+func TestForwardedRequestsShareASession(t *testing.T) {
+	from := &countingSessions{err: errors.New("no store"), ended: map[auth.Key]bool{}}
+	s := New(Config{Auth: from, Sessions: from}, Backend{}, hclog.NewNullLogger())
+	proof := func(principal string) string {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		return s.proofOf(r, auth.Caller{Identity: auth.Identity{Principal: principal, Method: auth.BySocket}})
+	}
+	if got := proof("root"); got != "" {
 		t.Errorf("without a store: got %q", got)
 	}
 	from.err = nil
 	for range 100 {
-		if got := key("root"); got != "2" {
-			t.Fatalf("root: got session %q, want the second", got)
+		if got := proof("root"); got != SessionScheme+"2" {
+			t.Fatalf("root: got %q, want the second session", got)
 		}
 	}
-	if got := key("rota"); got != "3" {
-		t.Errorf("another user: got session %q", got)
+	if got := proof("rota"); got != SessionScheme+"3" {
+		t.Errorf("another user: got %q", got)
 	}
-	if now = now.Add(forwardedFor); key("root") != "4" {
-		t.Error("the session is used for ever")
+	from.ended["2"] = true
+	if got := proof("root"); got != SessionScheme+"4" {
+		t.Errorf("after the end of the session: got %q", got)
 	}
 }
