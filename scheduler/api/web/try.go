@@ -69,11 +69,11 @@ func (d *scheduleData) answer(s *site) error {
 			return errors.New("the time is unknown: write it as " + timeExample)
 		}
 	}
-	zone, err := time.LoadLocation(d.Timezone)
+	v, err := s.cfg.Next(d.Trial, trialSlots) // refuses an unknown zone
 	if err != nil {
-		return errors.New("the time zone is unknown: write it as Europe/Berlin")
+		return err
 	}
-	v, err := s.cfg.Next(d.Trial, trialSlots)
+	zone, err := time.LoadLocation(d.Timezone)
 	if err != nil {
 		return err
 	}
