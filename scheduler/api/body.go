@@ -42,18 +42,21 @@ func (s *Server) takeBody(next http.Handler) http.Handler {
 			writeProblem(w, http.StatusRequestEntityTooLarge, tooLarge)
 			return
 		}
-		bodies := s.bounds.bodies[known(r)]
+		bodies, arriving := s.bounds.bodies[known(r)], s.bounds.large[known(r)]
 		end, ok := s.admit(w, r, bodies)
 		if !ok {
 			return
 		}
 		defer end()
+		if len(bodies.free) == cap(bodies.free) {
+			arriving.makeRoom()
+		}
 		leave, ok := s.place(w, r, bodies)
 		if !ok {
 			return
 		}
 		defer leave()
-		if s.receive(w, r) {
+		if s.receive(w, r, arriving) {
 			next.ServeHTTP(w, r)
 		}
 	})
@@ -62,15 +65,13 @@ func (s *Server) takeBody(next http.Handler) http.Handler {
 var tooLarge = fmt.Sprintf("the body has more than %d bytes", MaxBody)
 
 // receive reads the body of a request within its time. Then it removes the read deadline, because the deadline would cancel a slow
-// handler. It returns false if the body does not arrive; then the request has its answer. Meanwhile the connection counts as idle.
-func (s *Server) receive(w http.ResponseWriter, r *http.Request) bool {
+// handler. It returns false if the body does not arrive; then the request has its answer. Meanwhile the connection counts as idle,
+// and the body as one of those that are on their way.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request, arriving *arrivals) bool {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(s.cfg.RequestTimeout))
 	resume := interrupt(r, false)
-	arrived := func() bool { return true }
-	if r.ContentLength >= 0 && r.ContentLength <= smallBody { // a large one has a place
-		arrived = s.bounds.arrivals[known(r)].await(func() { _ = control.SetReadDeadline(time.Now()) })
-	}
+	arrived := arriving.await(func() { _ = control.SetReadDeadline(time.Now()) })
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	inTime := arrived()
 	resume()
@@ -91,9 +92,10 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// arrivals bounds the small bodies that are on their way. If there are too many, the one that has been on its way for longest makes
-// room.
+// arrivals has the bodies that are on their way. If there are too many, the one that has been on its way for longest makes room.
 type arrivals struct {
+	limit int
+
 	mu      sync.Mutex
 	waiting queue.List // guarded by mu: the function cut of each body, the oldest first
 }
@@ -103,9 +105,8 @@ type arrivals struct {
 func (a *arrivals) await(cut func()) (arrived func() bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if oldest := a.waiting.Front(); a.waiting.Len() >= maxArrivals {
-		cutOldest, _ := a.waiting.Remove(oldest).(func())
-		cutOldest()
+	if a.waiting.Len() >= a.limit {
+		a.makeRoomLocked()
 	}
 	inTime := true // guarded by mu
 	body := a.waiting.PushBack(func() { inTime = false; cut() })
@@ -114,5 +115,19 @@ func (a *arrivals) await(cut func()) (arrived func() bool) {
 		defer a.mu.Unlock()
 		a.waiting.Remove(body) // nothing if it made room
 		return inTime
+	}
+}
+
+// makeRoom ends the wait for the body that has been on its way for longest.
+func (a *arrivals) makeRoom() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.makeRoomLocked()
+}
+
+func (a *arrivals) makeRoomLocked() {
+	if oldest := a.waiting.Front(); oldest != nil {
+		cut, _ := a.waiting.Remove(oldest).(func())
+		cut()
 	}
 }

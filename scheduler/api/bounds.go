@@ -24,7 +24,8 @@ const (
 	clientStreams = maxStreams / 4
 	clientPages   = maxPages / 2
 	// maxBodies is how many large bodies one process takes at the same time, and clientBodies is how many of these come from one
-	// client. Each stays in memory, for RequestTimeout if its client is slow. Callers that prove no identity have places of their own.
+	// client. Each stays in memory, for RequestTimeout if its client is slow. If there is no place, the one that has been on its way for
+	// longest makes room. Callers that prove no identity have places of their own.
 	maxBodies    = 256
 	clientBodies = maxBodies / 4
 	// maxViews is how many pages for people one process makes at the same time. Each stays in memory until the client has read it.
@@ -71,7 +72,7 @@ type bounds struct {
 
 	// Those of callers that prove no identity, and of all others.
 	views, scrapes, bodies, requests [2]*places
-	arrivals                         [2]arrivals
+	arrivals, large                  [2]*arrivals
 }
 
 func newBounds() *bounds {
@@ -87,6 +88,7 @@ func newBounds() *bounds {
 		b.scrapes[i] = newPlaces("scrapes of metrics", maxScrapes, 0, listPatience)
 		b.bodies[i] = newPlaces("large bodies", maxBodies, clientBodies, listPatience)
 		b.requests[i] = newPlaces("requests", maxRequests, clientRequests, listPatience)
+		b.arrivals[i], b.large[i] = &arrivals{limit: maxArrivals}, &arrivals{limit: maxBodies}
 	}
 	return b
 }
@@ -136,7 +138,7 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 			return
 		}
 		defer end()
-		if !reads(r) && r.ContentLength > 0 && r.ContentLength <= smallBody && !s.receive(w, r) {
+		if !reads(r) && r.ContentLength > 0 && r.ContentLength <= smallBody && !s.receive(w, r, s.bounds.arrivals[known(r)]) {
 			return
 		}
 		if leave, ok := s.place(w, r, p); ok {

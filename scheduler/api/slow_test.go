@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -51,9 +52,63 @@ func TestSlowBodiesTakeNoPlace(t *testing.T) {
 	})
 }
 
+// cuttable answers a request whose body ends with its read deadline.
+type cuttable struct {
+	*httptest.ResponseRecorder
+	body *io.PipeWriter
+}
+
+func (c cuttable) SetReadDeadline(at time.Time) error {
+	if !at.IsZero() && !at.After(time.Now()) {
+		return c.body.CloseWithError(os.ErrDeadlineExceeded)
+	}
+	return nil
+}
+
+// The large bodies of some addresses must not keep those of others out while they are on their way: the oldest ones make room.
+func TestSlowLargeBodiesMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(DefaultConfig(), Backend{}, hclog.NewNullLogger())
+		handler := s.bounded(s.takeBody(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+		var answers sync.Map // by the number of the request
+		var open sync.WaitGroup
+		ask := func(n int, address string) *io.PipeWriter {
+			body, send := io.Pipe()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hooks/deployed", body)
+			r.RemoteAddr, r.ContentLength = address+":1234", smallBody+1
+			open.Go(func() {
+				w := cuttable{httptest.NewRecorder(), send}
+				handler.ServeHTTP(w, r)
+				answers.Store(n, w.Code)
+			})
+			synctest.Wait()
+			return send
+		}
+		var slow []*io.PipeWriter
+		for i := range maxBodies {
+			slow = append(slow, ask(i, fmt.Sprintf("10.0.0.%d", i/clientBodies)))
+		}
+		for i := range 2 {
+			body := ask(maxBodies+i, "10.0.0.99")
+			_, _ = body.Write(make([]byte, smallBody+1)) // an error: the request was refused
+			_ = body.Close()
+			synctest.Wait()
+		}
+		for n, want := range map[int]any{0: http.StatusRequestTimeout, 1: nil, maxBodies: http.StatusOK, maxBodies + 1: http.StatusOK} {
+			if got, _ := answers.Load(n); got != want {
+				t.Errorf("request %d: got %v, want %v", n, got, want)
+			}
+		}
+		for _, body := range slow {
+			_ = body.CloseWithError(io.ErrUnexpectedEOF)
+		}
+		open.Wait()
+	})
+}
+
 // If too many bodies are on their way, the oldest one makes room.
 func TestTheOldestBodyMakesRoom(t *testing.T) {
-	var a arrivals
+	a := arrivals{limit: maxArrivals}
 	var cut []int
 	var arrived []func() bool
 	for i := range maxArrivals + 2 {
@@ -88,7 +143,7 @@ func (c crowded) Read([]byte) (int, error) {
 // The deadline of a body that made room would end the context of its handler. So it reaches none, although it has arrived.
 func TestABodyThatMadeRoomReachesNoHandler(t *testing.T) {
 	s := New(DefaultConfig(), Backend{}, hclog.NewNullLogger())
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hooks/deployed", crowded{&s.bounds.arrivals[0]})
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hooks/deployed", crowded{s.bounds.arrivals[0]})
 	r.ContentLength = 4
 	w := httptest.NewRecorder()
 	s.bounded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler runs") })).ServeHTTP(w, r)
