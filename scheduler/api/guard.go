@@ -15,8 +15,9 @@ import (
 // recorder records the status of a response, and whether a Write failed. http.ResponseController unwraps it.
 type recorder struct {
 	http.ResponseWriter
-	status int   // 0 until the header is written
-	failed error // error of the first Write that failed, because the client is gone
+	status int           // 0 until the header is written
+	failed error         // error of the first Write that failed, because the client is gone
+	person *http.Request // the request, if a person sees its answer in a browser; nil for a program
 }
 
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
@@ -46,6 +47,9 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 		defer s.inFlight.Done()
 		began := s.now()
 		rec := &recorder{ResponseWriter: w}
+		if isPerson(r) {
+			rec.person = r
+		}
 		defer func() {
 			p := recover()
 			if s.log.IsDebug() { // the arguments of a line cost more than a refusal

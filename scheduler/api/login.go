@@ -74,7 +74,7 @@ func (s *Server) signedIn(page http.Handler) http.Handler {
 		case r.Method == http.MethodGet || r.Method == http.MethodHead:
 			w.Header().Set("Cache-Control", "no-store")
 			http.Redirect(w, r, loginPath+"?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
-		case strings.Contains(r.Header.Get("Accept"), "text/html"):
+		case isPerson(r):
 			s.showLogin(w, http.StatusUnauthorized, loginView{Next: "/", Form: true, Problem: sendAgain})
 		default:
 			w.Header().Set("WWW-Authenticate", challenge)
@@ -187,6 +187,7 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	if key := SessionOf(r); key != "" && s.cfg.Sessions != nil {
 		if err := s.cfg.Sessions.SignOut(r.Context(), key); err != nil {
 			s.logWithin(r, "logout failed", err)
+			w.Header().Set("Retry-After", retryAfter)
 			writeProblem(w, http.StatusServiceUnavailable, "the session was not ended: the store does not answer")
 			return
 		}

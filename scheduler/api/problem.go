@@ -149,8 +149,12 @@ func again(err error, seconds string) error {
 	return huma.ErrorWithHeaders(err, http.Header{"Retry-After": {seconds}})
 }
 
-// writeProblem writes the answer to a request that reached no operation.
+// writeProblem writes the answer to a request that reached no operation. A person gets a page.
 func writeProblem(w http.ResponseWriter, status int, detail string) {
+	if rec, ok := w.(*recorder); ok && rec.person != nil {
+		writeRefusal(w, rec.person, status, detail)
+		return
+	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	// An error means that the client is gone.

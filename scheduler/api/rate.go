@@ -51,14 +51,15 @@ func (s *Server) limited(next http.Handler) http.Handler {
 	})
 }
 
-// readsLimited does the same for reads. The other processes of the cluster have no limit, because they ask for many clients.
+// readsLimited does the same for reads, also of pages. Probes have no limit. The other processes of the cluster have none either,
+// because they ask for many clients.
 func (s *Server) readsLimited(next http.Handler) http.Handler {
 	if s.cfg.Reads == 0 {
 		return next
 	}
 	l := newLimiter(s.now, s.cfg.Reads, readSeconds*s.cfg.Reads)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !reads(r) || proven(r.Context()).Peer() || s.pass(w, r, l, "reads") {
+		if !reads(r) || isProbe(r.URL.Path) || proven(r.Context()).Peer() || s.pass(w, r, l, "reads") {
 			next.ServeHTTP(w, r)
 		}
 	})

@@ -55,7 +55,7 @@ func (s *Server) routes() http.Handler {
 	}
 
 	handleV1 := showEmpty(s.knownPaths(v1))
-	interfaces := s.sameSite(s.limited(s.readsLimited(s.bounded(s.takeBody(s.singleFields(handleV1))))))
+	interfaces := s.sameSite(s.limited(s.bounded(s.takeBody(s.singleFields(handleV1)))))
 	others := s.sameSite(s.limited(s.bounded(s.takeBody(s.knownPaths(root)))))
 	if s.cfg.Page != nil && s.back.Replica != nil {
 		s.page = s.signedIn(s.withTurns(s.cfg.Page(&operations{s, handleV1})))
@@ -70,7 +70,7 @@ func (s *Server) routes() http.Handler {
 		}
 		others.ServeHTTP(w, r)
 	})
-	return showSocket(s.recoverPanics(s.knownHost(s.singleHeaders(s.authenticate(all)))))
+	return showSocket(s.recoverPanics(s.knownHost(s.singleHeaders(s.authenticate(s.readsLimited(all))))))
 }
 
 // knownPaths answers with a problem if mux does not have the path or the method of a request.
