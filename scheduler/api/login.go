@@ -166,6 +166,9 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, next string, key 
 	w.Header().Set("Cache-Control", "no-store")
 	switch {
 	case err == nil:
+		if before := SessionOf(r); before != "" {
+			_ = s.cfg.Sessions.SignOut(r.Context(), before) // otherwise it ends by itself, when nobody has used it for long
+		}
 		setSession(w, r, key)
 		http.Redirect(w, r, next, http.StatusSeeOther)
 	case errors.Is(err, auth.ErrCode):

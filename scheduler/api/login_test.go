@@ -129,6 +129,11 @@ func TestABrowserSignsInByATokenAndOut(t *testing.T) {
 	if res := browse(t, "GET", srv.URL+"/login?next=/x", nil, proof...); res.Header.Get("Location") != "/x" {
 		t.Errorf("a second login: got %d, %v, want the way to the page", res.StatusCode, res.Header)
 	}
+	again := browse(t, "POST", srv.URL+"/login", form, proof...)
+	if a := ask(t, srv, "GET", "/v1/jobs", "", proof...); a.status != 401 || len(again.Cookies()) != 1 {
+		t.Fatalf("a further sign-in of the browser leaves its first session: got %d", a.status)
+	}
+	proof[1] = cookie.Name + "=" + again.Cookies()[0].Value
 	if res := browse(t, "POST", srv.URL+"/logout", nil, proof...); res.StatusCode != http.StatusSeeOther || res.Cookies()[0].MaxAge >= 0 {
 		t.Errorf("logout: got %d, %v, want the cookie removed", res.StatusCode, res.Header)
 	}
