@@ -27,7 +27,7 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, status int, detail str
 			hint = "Nothing was changed. Wait " + after + " s, and reload this page: the browser sends your form again."
 		}
 	case !reads(r) && status < http.StatusInternalServerError:
-		hint = "Nothing was changed. Go back to your form: the browser still has its text."
+		hint = "Nothing was changed. Go back to your form."
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

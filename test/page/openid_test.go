@@ -54,7 +54,35 @@ func TestSignInByOpenID(t *testing.T) {
 	if v, err := c.Client.Job(t.Context(), "ours"); err != nil || v.Paused == nil || v.Paused.By == "" || !strings.Contains(v.Paused.By, "bob@example.com") {
 		t.Errorf("bob's pause: got %+v, %v", v.Paused, err)
 	}
+	refusedForm(t, b, c)
 	sessionEnds(t, b, c)
+	dialogWithoutSession(t, b, c)
+}
+
+// refusedForm sends a form that is too long for the page. A person gets words.
+func refusedForm(t *testing.T, b *browser, c *cluster.Cluster) {
+	b.open(c.Replicas()[0].URL + "/do/pause?job=ours")
+	b.eval("document.querySelector('[name=reason]').value = 'x'.repeat(2 << 20); document.querySelector('form.action button').click(); 0")
+	b.await(20*time.Second, "the refusal", "document.querySelector('[role=alert]')?.textContent.startsWith('The body has more than')")
+	if got := b.text("main"); !strings.Contains(got, "Nothing was changed. Go back to your form") {
+		t.Errorf("the refusal says %s", got)
+	}
+	b.picture("refused", "/do/pause")
+	if list := b.complained("413"); list != "" {
+		t.Errorf("the page violated its policy or had errors:\n%s", list)
+	}
+}
+
+// dialogWithoutSession proves that a form for a dialog leads to the form of the sign-in if the session has ended.
+func dialogWithoutSession(t *testing.T, b *browser, c *cluster.Cluster) {
+	b.open(c.Replicas()[0].URL + "/jobs/ours")
+	b.do(chromedp.Click("#openid"))
+	b.await(20*time.Second, "bob is back", "location.pathname === '/jobs/ours'")
+	b.eval("fetch('/logout', {method: 'POST'}).then(() => document.querySelector('a[data-dialog]').click()); 0")
+	b.await(20*time.Second, "the form of the sign-in", "location.pathname === '/login' && document.querySelector('#openid')")
+	if list := b.complained("401", "413"); list != "" {
+		t.Errorf("the page violated its policy or had errors:\n%s", list)
+	}
 }
 
 // sessionEnds proves that an open page of a session that has ended leads to the form, and back to the page.

@@ -77,9 +77,12 @@ async function refresh() {
     url.searchParams.delete('done');
     const answer = await fetch(url, {signal: reading.signal, headers: {Accept: 'text/html'}, cache: 'no-store'});
     if (answer.redirected) { location.reload(); return; }
+    if ([429, 503].includes(answer.status)) {
+      setTimeout(refresh, 1000 * (answer.headers.get('Retry-After') || 2) + 1000 * Math.random());
+      return;
+    }
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (answer.ok && $('.problem')) { location.reload(); return; } // what was not available is
-    if ([429, 503].includes(answer.status)) setTimeout(refresh, 1000 * (answer.headers.get('Retry-After') || 2) + 1000 * Math.random());
     if (!answer.ok) {
       const problem = $('.problem', next)?.textContent; // a page of rota, not that of a proxy: the record is gone, or is not for us
       if (answer.status === 401 || [403, 404].includes(answer.status) && problem && problem !== $('.problem')?.textContent) location.reload();
@@ -334,6 +337,7 @@ document.addEventListener('click', async e => {
     e.preventDefault();
     try {
       const answer = await fetch(link.href);
+      if (answer.redirected || !answer.ok) throw new Error('no form'); // such as the login page, whose style the policy forbids here
       const form = $('form.action', new DOMParser().parseFromString(await answer.text(), 'text/html'));
       if (!form) throw new Error('no form');
       dialog.replaceChildren(form);
