@@ -24,8 +24,8 @@ const (
 	clientStreams = maxStreams / 4
 	clientPages   = maxPages / 2
 	// maxBodies is how many large bodies one process takes at the same time, and clientBodies is how many of these come from one
-	// client. Each stays in memory, for RequestTimeout if its client is slow. If there is no place, the one that has been on its way for
-	// longest makes room. Callers that prove no identity have places of their own.
+	// client. Each stays in memory, for RequestTimeout if its client is slow. If there is no place, the one that has been on its way
+	// for longest makes room. Callers that prove no identity have places of their own.
 	maxBodies    = 256
 	clientBodies = maxBodies / 4
 	// maxViews is how many pages for people one process makes at the same time. Each stays in memory until the client has read it.

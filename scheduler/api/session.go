@@ -98,8 +98,8 @@ func (s *Server) proofOf(r *http.Request, c auth.Caller) string {
 	return SessionScheme + string(key)
 }
 
-// forwarded has the sessions with which requests of a Unix socket are forwarded. Each is a record of the store, so requests share it
-// until it ends.
+// forwarded has the sessions with which requests of a Unix socket are forwarded. Each is a record of the store, so requests share
+// it until it ends.
 type forwarded struct {
 	mu       sync.Mutex
 	sessions map[string]auth.Key // guarded by mu: by principal, of which a socket has two
