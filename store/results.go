@@ -74,7 +74,7 @@ func (m *Mirror) endedLocked(name string) (sum ended) {
 		case !run.State.Terminal(), run.Kind == job.KindCopy: // the run on every worker counts for its copies
 		case run.State == job.Succeeded:
 			sum.success = job.Later(sum.success, run.Ended())
-		case run.State == job.Failed, run.State == job.TimedOut, run.State == job.Lost:
+		case run.State.IsFailure():
 			failed = append(failed, run.Ended())
 		}
 	}

@@ -38,7 +38,7 @@ func histories(f Facts) map[string]*history {
 	}
 	for _, r := range f.Runs {
 		h := all[r.Job]
-		if !failed(r.State) || !r.Ended().After(h.success) {
+		if !r.State.IsFailure() || !r.Ended().After(h.success) {
 			continue
 		}
 		if r.State == job.Lost {
@@ -54,8 +54,6 @@ func histories(f Facts) map[string]*history {
 	}
 	return all
 }
-
-func failed(s job.State) bool { return s == job.Failed || s == job.TimedOut || s == job.Lost }
 
 // Reads reports whether OfJobs reads a run at now. The others wait for their time, and there may be a million of them.
 func Reads(r *job.Run, now time.Time) bool {
@@ -76,7 +74,7 @@ func (h *history) read(r *job.Run, now time.Time) {
 	case r.State == job.Succeeded:
 		h.success = job.Later(h.success, r.Ended())
 		fallthrough
-	case failed(r.State):
+	case r.State.IsFailure():
 		if h.last == nil || r.Ended().After(h.last.Ended()) {
 			h.last = r
 		}
@@ -105,7 +103,7 @@ func older(a, b *job.Run) *job.Run {
 
 // failing returns an item if the last run of the job failed.
 func (h *history) failing(name string) []Item {
-	if h.last == nil || !failed(h.last.State) || h.last.State == job.Lost {
+	if h.last == nil || !h.last.State.IsFailure() || h.last.State == job.Lost {
 		return nil
 	}
 	text, reason := fmt.Sprintf("Job %s fails: its last run %s", name, strings.ReplaceAll(string(h.last.State), "_", " ")), ": "

@@ -21,7 +21,7 @@ type When string
 // The conditions.
 const (
 	WhenSuccess When = "success"
-	WhenFailure When = "failure" // failed, timed out or lost
+	WhenFailure When = "failure" // see State.IsFailure
 	WhenDone    When = "done"    // ended in any way
 )
 
@@ -32,7 +32,7 @@ func Whens() []When { return []When{WhenSuccess, WhenFailure, WhenDone} }
 func (w When) Met(s State) bool {
 	switch w {
 	case WhenFailure:
-		return s == Failed || s == TimedOut || s == Lost
+		return s.IsFailure()
 	case WhenDone:
 		return s.Terminal()
 	}

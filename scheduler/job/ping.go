@@ -37,12 +37,12 @@ func (r *Run) PingState() PingState {
 	if r.Kind == KindCopy {
 		return ""
 	}
-	switch r.State {
-	case Running:
+	switch {
+	case r.State == Running:
 		return PingStart
-	case Succeeded:
+	case r.State == Succeeded:
 		return PingSuccess
-	case Failed, TimedOut, Lost:
+	case r.State.IsFailure():
 		return PingFailure
 	}
 	return ""

@@ -43,6 +43,10 @@ func (s State) Terminal() bool {
 	return false
 }
 
+// IsFailure reports whether a run failed, timed out or was lost. The conditions of steps, messages, pings and counts mean this by a
+// failure. A run that was canceled or skipped did not fail.
+func (s State) IsFailure() bool { return s == Failed || s == TimedOut || s == Lost }
+
 // Valid reports whether s is one of States.
 func (s State) Valid() bool { return slices.Contains(States(), s) }
 

@@ -87,12 +87,10 @@ func isLate(j *job.Job, r *job.Run) bool {
 	switch r.State {
 	case job.Succeeded:
 		return r.Ended().After(by)
-	case job.Failed, job.TimedOut, job.Lost:
-		return true
 	case job.Skipped:
 		return policy.IsMissed(r.Reason)
 	}
-	return false
+	return r.State.IsFailure()
 }
 
 // setLate remembers a late slot, so that the late end of its run is no second occasion.
@@ -131,13 +129,10 @@ func mayReport(r *job.Run) bool {
 	if r.Kind == job.KindCopy {
 		return isStuck(r)
 	}
-	switch r.State {
-	case job.Failed, job.TimedOut, job.Lost:
-		return true
-	case job.Skipped:
+	if r.State == job.Skipped {
 		return policy.IsMissed(r.Reason)
 	}
-	return isStuck(r) || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.GivenUp })
+	return r.State.IsFailure() || isStuck(r) || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.GivenUp })
 }
 
 // isMissed reports whether the event skipped slots by the missed policy.

@@ -156,10 +156,10 @@ func wasLate(runs []api.RecentRun) string {
 func success(runs []api.RecentRun) string {
 	good, all := 0, 0
 	for _, r := range runs {
-		switch r.State {
-		case job.Succeeded:
+		switch {
+		case r.State == job.Succeeded:
 			good, all = good+1, all+1
-		case job.Failed, job.TimedOut, job.Lost:
+		case r.State.IsFailure():
 			all++
 		}
 	}

@@ -214,18 +214,16 @@ func (a *Activity) endLocked(j *Runs, r *job.Run) {
 	if r.Kind == job.KindCopy || j.Last != nil && end.Before(j.Last.Ended()) { // the run counts for all its copies
 		return
 	}
-	switch r.State {
-	case job.Succeeded:
+	switch {
+	case r.State == job.Succeeded:
 		j.Failed, j.Since = 0, time.Time{}
-	case job.Failed, job.TimedOut, job.Lost:
+	case r.State.IsFailure():
 		if j.Failed == 0 {
 			j.Since = end
 		}
 		j.Failed++
-	case job.Skipped, job.Canceled:
-		if j.Failed > 0 {
-			return // the last outcome stays visible
-		}
+	case j.Failed > 0: // skipped or canceled: the last outcome stays visible
+		return
 	}
 	j.Last = r
 }

@@ -89,8 +89,7 @@ func (t *Tracer) record(run *job.Run, spans ...span) (last trace.SpanID) {
 			attrs = append(attrs, attribute.String("rota.reason", s.reason))
 		}
 		_, sp := t.tracer.Start(ctx, s.name, trace.WithSpanKind(s.kind), trace.WithTimestamp(s.from), trace.WithAttributes(attrs...))
-		switch s.state {
-		case job.Failed, job.TimedOut, job.Lost:
+		if s.state.IsFailure() {
 			sp.SetStatus(codes.Error, s.reason)
 		}
 		sp.End(trace.WithTimestamp(s.to))
