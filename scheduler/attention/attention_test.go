@@ -162,25 +162,6 @@ func TestWithoutWorkers(t *testing.T) {
 	}
 }
 
-func TestAHalfClosedNetworkNeedsAttention(t *testing.T) {
-	open := []string{"http.tls.optional"}
-	items := attention.OfListeners(
-		[]*job.Replica{{Name: "q2", TLSOptional: []string{"http.tls.optional", "etcd.embedded.tls.optional"}}, {Name: "q1"}},
-		[]*job.Worker{{Name: "w1", TLSOptional: open}, {Name: "q2", TLSOptional: open}, {Name: "w2"}},
-	)
-	var got []string
-	for _, i := range items {
-		got = append(got, i.Kind+" "+i.Node+" "+i.Text)
-	}
-	want := []string{
-		"tls_optional q2 q2 also accepts connections without TLS: http.tls.optional, etcd.embedded.tls.optional.",
-		"tls_optional w1 w1 also accepts connections without TLS: http.tls.optional.",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func TestTheMostUrgentComesFirst(t *testing.T) {
 	items := []attention.Item{{Kind: attention.Paused, Job: "a"}, {Kind: attention.Lost, Job: "b"}, {Kind: attention.NoLeader}, {Kind: attention.Lost, Job: "a"}}
 	attention.Sort(items)

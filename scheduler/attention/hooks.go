@@ -1,8 +1,6 @@
 package attention
 
-import (
-	"github.com/rota-scheduler/rota/scheduler/job"
-)
+import "github.com/rota-scheduler/rota/scheduler/job"
 
 // hooks returns the hooks that several jobs have. Definitions that are written at the same time may get one name.
 func hooks(jobs []*job.Job) (items []Item) {

@@ -3,6 +3,7 @@ package attention
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -26,6 +27,29 @@ func OfWorkers(workers []*job.Worker) (items []Item) {
 		if w.Pressure != "" {
 			add(Pressure, "rota workers", "takes no runs since its machine reached "+w.Pressure)
 		}
+	}
+	Sort(items)
+	return items
+}
+
+// OfNotifiers returns the notifiers whose messages do not arrive, in the order of Sort.
+func OfNotifiers(replicas []*job.Replica) (items []Item) {
+	for _, r := range replicas {
+		for _, u := range r.Undelivered {
+			items = append(items, Item{Kind: Notifier, Node: r.Name, Since: u.Since, Text: u.String(), Next: "rota doctor"})
+		}
+	}
+	Sort(items)
+	return items
+}
+
+// OfListeners returns the processes that also accept connections without TLS, in the order of Sort.
+func OfListeners(replicas []*job.Replica, workers []*job.Worker) (items []Item) {
+	for name, settings := range job.TLSOptional(replicas, workers) {
+		items = append(items, Item{
+			Kind: TLSOptional, Node: name, Next: "rota config show --origin",
+			Text: name + " also accepts connections without TLS: " + strings.Join(settings, ", ") + ".",
+		})
 	}
 	Sort(items)
 	return items
