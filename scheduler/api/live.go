@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,58 +52,49 @@ type sharedCluster struct {
 	busy chan struct{} // guarded by mu: closed when the read that is under way has ended; nil if there is none
 }
 
-// Cluster returns the state of the cluster, which is at most clusterFresh old while etcd answers. While a read is under way, it
-// returns the state before, so that a store that does not answer delays no page.
+// sharedCluster returns the state of the cluster, which is at most clusterFresh old while etcd answers. While a read is under way,
+// it returns the state before, so that a store that does not answer delays no page.
 func (s *Server) sharedCluster(ctx context.Context) (ClusterView, error) {
 	c := &s.cluster
 	c.mu.Lock()
-	if !c.at.IsZero() && (s.now().Sub(c.at) < clusterFresh || c.busy != nil) {
+	known := !c.at.IsZero()
+	if known && (s.now().Sub(c.at) < clusterFresh || c.busy != nil) {
 		defer c.mu.Unlock()
 		return c.view, c.err
 	}
-	if busy := c.busy; busy != nil {
-		c.mu.Unlock()
-		select {
-		case <-busy:
-			return s.sharedCluster(ctx)
-		case <-ctx.Done():
-			return ClusterView{}, context.Cause(ctx)
-		}
+	if c.busy == nil {
+		c.busy = make(chan struct{})
+		s.inFlight.Go(func() { s.readSharedCluster(context.WithoutCancel(ctx)) }) // Serve waits for it
 	}
-	first, busy := c.at.IsZero(), make(chan struct{})
-	c.busy = busy
-	read := func() {
-		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.RequestTimeout)
-		defer cancel()
-		view, err := s.back.Replica.Cluster(asking)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.view, c.err, c.at, c.busy = view, err, s.now(), nil
-		close(busy)
-	}
-	before, err := c.view, c.err
+	busy, before, err := c.busy, c.view, c.err
 	c.mu.Unlock()
-	if first {
-		read()
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.view, c.err
+	var late <-chan time.Time // nil without a state before: only the answer ends the wait
+	if known {
+		late = time.After(100 * time.Millisecond)
 	}
-	done := make(chan struct{})
-	s.inFlight.Go(func() { // Serve waits for it
-		defer close(done)
-		read()
-	})
 	select {
-	case <-done:
+	case <-busy:
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.view, c.err
-	case <-time.After(100 * time.Millisecond):
+	case <-late:
 		return before, err
 	case <-ctx.Done():
-		return before, err
+		return before, cmp.Or(err, context.Cause(ctx))
 	}
+}
+
+// readSharedCluster reads the state of the cluster, and closes busy.
+func (s *Server) readSharedCluster(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
+	defer cancel()
+	view, err := s.back.Replica.Cluster(ctx)
+	c := &s.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.view, c.err, c.at = view, err, s.now()
+	close(c.busy)
+	c.busy = nil
 }
 
 // watchLive streams which jobs have changed, and the state of the cluster. Pages read again what they show.
