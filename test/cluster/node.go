@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,14 +112,17 @@ func (n *Node) Metric(name string) (value float64) {
 		return 0
 	}
 	defer res.Body.Close()
-	var line string
-	for {
-		if _, err := fmt.Fscanln(res.Body, &line, &value); err != nil && err.Error() == "EOF" {
-			return 0
-		}
-		if line == name {
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			if value, err = strconv.ParseFloat(text, 64); err != nil {
+				n.t.Errorf("read metric %s of %s: %v", name, n.Name, err)
+			}
 			return value
 		}
-		value = 0
 	}
+	if lines.Err() != nil {
+		n.t.Errorf("read metrics of %s: %v", n.Name, lines.Err())
+	}
+	return 0
 }

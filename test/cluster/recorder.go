@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -204,14 +205,14 @@ func (r *Recorder) Sync() {
 func (r *Recorder) Versions() []history.Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]history.Version(nil), r.versions...)
+	return slices.Clone(r.versions)
 }
 
 // VersionsOf returns the versions of one key, such as "runs/a/…", without the prefix.
 func (r *Recorder) VersionsOf(key string) []history.Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]history.Version(nil), r.latest[r.prefix+"/"+key]...)
+	return slices.Clone(r.latest[r.prefix+"/"+key])
 }
 
 // Runs returns the present runs of a job by ID, or those of all jobs by name if of is empty.
