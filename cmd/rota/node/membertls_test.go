@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
-	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/pki/pkitest"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -41,18 +39,11 @@ func TestASingleMemberHasAPeerWithTLS(t *testing.T) {
 // neither read nor write their etcd.
 func TestEmbeddedEtcdOverTLS(t *testing.T) {
 	t.Parallel()
-	dir, now := t.TempDir(), time.Now()
-	authority, err := pki.Init(dir, "prod", now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := []string{"q1", "q2", "q3"}
+	dir := pkitest.Replicas(t, names...)
 	var sets []config.Settings
 	var members []string
-	for i := range 3 {
-		name := fmt.Sprintf("q%d", i+1)
-		if err := authority.Issue(dir, pki.Request{Name: name, Kind: auth.KindReplica, Life: time.Hour}, now); err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range names {
 		set := settings(t, name)
 		set.Etcd.Embedded.Client = "https://" + ports.Addr(t)
 		set.Etcd.Embedded.Peer = "https://" + ports.Addr(t)

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/pki/pkitest"
 	"github.com/rota-scheduler/rota/config"
-	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/test/files"
 )
 
@@ -20,16 +19,7 @@ import (
 // the authority, and under another name, it reaches nobody.
 func TestTheAuthorityOfEtcdIsReadAgain(t *testing.T) {
 	t.Parallel()
-	now, before, after := time.Now(), t.TempDir(), t.TempDir()
-	for _, dir := range []string{before, after} {
-		authority, err := pki.Init(dir, "prod", now)
-		if err == nil {
-			err = authority.Issue(dir, pki.Request{Name: "etcd-1", Kind: auth.KindReplica, Life: time.Hour}, now)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	before, after := pkitest.Replicas(t, "etcd-1"), pkitest.Replicas(t, "etcd-1")
 	own := config.ClientTLS{
 		Cert: filepath.Join(before, "etcd-1.crt"), Key: filepath.Join(before, "etcd-1.key"), CA: filepath.Join(before, "ca.crt"),
 	}

@@ -10,17 +10,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/pki/pkitest"
 	"github.com/rota-scheduler/rota/config"
-	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
 // TestTheCauseOfASilentEndpoint makes the mistakes in etcd.endpoints and etcd.tls for which the client of etcd only waits.
 func TestTheCauseOfASilentEndpoint(t *testing.T) {
 	t.Parallel()
-	ours, others := authorityIn(t), authorityIn(t)
+	ours, others := pkitest.Replicas(t, "q1"), pkitest.Replicas(t, "q1")
 	pair, err := tls.LoadX509KeyPair(filepath.Join(ours, "q1.crt"), filepath.Join(ours, "q1.key"))
 	if err != nil {
 		t.Fatal(err)
@@ -71,18 +69,4 @@ func TestTheCauseOfASilentEndpoint(t *testing.T) {
 			}
 		})
 	}
-}
-
-// authorityIn makes an authority in a new directory, with a certificate of q1.
-func authorityIn(t *testing.T) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	a, err := pki.Init(dir, "prod", time.Now())
-	if err == nil {
-		err = a.Issue(dir, pki.Request{Name: "q1", Kind: auth.KindReplica, Life: time.Hour}, time.Now())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
