@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // Sizes of a picture, in pixels.
@@ -140,20 +142,20 @@ func (p *picture) bounds() {
 		if !at.IsZero() && (p.from.IsZero() || at.Before(p.from)) {
 			p.from = at
 		}
-		p.to = later(p.to, at)
+		p.to = job.Later(p.to, at)
 	}
 	for _, g := range p.v.Graded {
 		earlier(g.Slot)
 	}
 	for _, e := range p.h.Effects {
 		earlier(e.Arrived)
-		p.to = later(p.to, e.Ended)
+		p.to = job.Later(p.to, e.Ended)
 	}
 	for _, f := range p.h.Faults {
 		earlier(f.At)
-		p.to = later(p.to, f.Until)
+		p.to = job.Later(p.to, f.Until)
 	}
-	p.to = later(p.to, p.t.over)
+	p.to = job.Later(p.to, p.t.over)
 	if !p.to.After(p.from) {
 		p.to = p.from.Add(time.Second)
 	}

@@ -33,7 +33,7 @@ func (t *timeline) checkEdited(j Job) {
 	for i, d := range t.definitions[j.Name] {
 		as := j
 		as.Spec = *d.job.Spec
-		from, end := later(d.job.Since, decided), t.reached(j.Name, d)
+		from, end := job.Later(d.job.Since, decided), t.reached(j.Name, d)
 		for _, slot := range slots[i] {
 			if slot.After(from) && !slot.After(end) {
 				t.checkSlot(as, slot)
@@ -66,5 +66,5 @@ func (t *timeline) reached(name string, d definition) (end time.Time) {
 	if until, over := t.scheduleOver(d.job.Spec); over {
 		return until
 	}
-	return later(end, t.owedUntil(name))
+	return job.Later(end, t.owedUntil(name))
 }

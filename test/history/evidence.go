@@ -41,7 +41,7 @@ func (t *timeline) couldNotDispatch(p plea) bool {
 		return true
 	}
 	for _, f := range t.Faults {
-		if s, ok := t.trouble(f); ok && !s.from.After(later(p.at, p.seen)) && (s.to.IsZero() || !s.to.Before(since)) {
+		if s, ok := t.trouble(f); ok && !s.from.After(job.Later(p.at, p.seen)) && (s.to.IsZero() || !s.to.Before(since)) {
 			return true
 		}
 	}
@@ -81,7 +81,7 @@ func (t *timeline) wasPaused(p plea) bool {
 		p.to = p.to.Add(-max(0, p.at.Sub(p.seen)))
 	}
 	for _, pause := range merge(t.pausesOf(p.job.Name), t.Slack) { // one pause may continue in the next
-		if pause.from.After(later(p.at, p.seen).Add(t.Slack)) || !pause.to.IsZero() && pause.to.Add(t.Slack).Before(p.to) {
+		if pause.from.After(job.Later(p.at, p.seen).Add(t.Slack)) || !pause.to.IsZero() && pause.to.Add(t.Slack).Before(p.to) {
 			continue
 		}
 		first := p

@@ -67,7 +67,7 @@ func (t *timeline) checkSlots(j Job) {
 		}
 		return
 	}
-	end := later(since, later(t.decidedUntil(j.Name), t.owedUntil(j.Name)))
+	end := job.Later(since, job.Later(t.decidedUntil(j.Name), t.owedUntil(j.Name)))
 	if until, over := t.scheduleOver(&j.Spec); over && len(cursors) > 0 {
 		end = until // the whole range had to be decided
 	}
@@ -95,7 +95,7 @@ func (t *timeline) slotsAround(j Job, from, to time.Time) ([]time.Time, error) {
 			if r.Slot.Before(from) {
 				from = r.Slot
 			}
-			to = later(to, r.Slot)
+			to = job.Later(to, r.Slot)
 		}
 	}
 	return slotsOf(j, from.Add(-1), to)
@@ -184,7 +184,7 @@ func (t *timeline) seenToSucceed(r job.Run) (end time.Time, seen bool) {
 		if e.Ended.IsZero() {
 			return time.Time{}, false
 		}
-		end, seen = later(end, e.Ended), seen || e.Well
+		end, seen = job.Later(end, e.Ended), seen || e.Well
 	}
 	return end, seen && r.State == job.Succeeded
 }

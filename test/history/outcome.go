@@ -99,7 +99,7 @@ func (t *timeline) excused(vs []runVersion) bool {
 		case v.begins(vs[:i]) && v.run.Token == a.Token:
 			e.Arrived = earlier(e.Arrived, v.Seen)
 		case i > 0 && vs[i-1].run.State == job.Running && vs[i-1].run.Token == a.Token && v.run.State != job.Running:
-			e.Ended = later(e.Ended, v.Seen)
+			e.Ended = job.Later(e.Ended, v.Seen)
 		}
 	}
 	return t.costs(a.Worker, e)

@@ -50,7 +50,7 @@ func (t *timeline) troubles() spans {
 // decidedUntil returns up to when the slots of a job were decided, by its cursor.
 func (t *timeline) decidedUntil(name string) (end time.Time) {
 	for _, c := range t.cursors[name] {
-		end = later(end, c.cursor.After)
+		end = job.Later(end, c.cursor.After)
 	}
 	return end
 }

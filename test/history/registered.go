@@ -37,5 +37,5 @@ func (t *timeline) accepting(worker string, spec *job.Spec, rev int64) (since, l
 			since, last = time.Time{}, g.seen
 		}
 	}
-	return since, later(last, since)
+	return since, job.Later(last, since)
 }

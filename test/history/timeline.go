@@ -138,16 +138,9 @@ func (t *timeline) end() time.Time {
 		return over
 	}
 	for _, e := range t.Effects {
-		over = later(over, later(e.Arrived, e.Ended))
+		over = job.Later(over, job.Later(e.Arrived, e.Ended))
 	}
 	return over
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // halt records that a job, or all jobs if name is empty, is paused or resumed at an instant.
