@@ -18,7 +18,7 @@ func (s State) runView() []string {
 	r := s.snap.Run
 	title := fmt.Sprintf("%s, attempt %d", strings.ReplaceAll(string(r.State), "_", " "), r.Attempt)
 	if r.Reason != "" {
-		title += ": " + clean(r.Reason)
+		title += ": " + r.Reason
 	}
 	lines, height := s.runLines(), s.listHeight()
 	last := max(len(lines)-s.top().back, min(height, len(lines)))
@@ -73,7 +73,7 @@ func attemptLine(n int, state job.State, worker string, started, ended time.Time
 		}
 	}
 	if reason != "" {
-		line += "  " + clean(reason)
+		line += "  " + reason
 	}
 	return styleOf(state).paint(line)
 }

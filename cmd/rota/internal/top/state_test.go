@@ -117,7 +117,7 @@ func TestHealthIsOneSentence(t *testing.T) {
 	s.send(Got{fresh, true})
 	s.shows("q1:8470 has not heard from the store for 14s: this may be that old.", "backup")
 	s.send(Got{Snapshot{At: noon.Add(time.Second), Err: errors.New("token expired")}, true})
-	s.shows("Old, of 12:00:00: Sorry: token expired", "backup") // the lists stay
+	s.shows("Old, of 12:00:00Z: Sorry: token expired", "backup") // the lists stay
 	s.send(Got{snapshot(Query{}), true})
 	s.shows("All is well.")
 }

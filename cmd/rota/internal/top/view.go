@@ -25,20 +25,21 @@ const (
 	chosen  style = "7" // the selected row
 )
 
-func (c style) paint(text string) string { return "\x1b[" + string(c) + "m" + text + "\x1b[0m" }
+// paint returns a text in the style. The text may be of other people, so it cannot disturb the terminal.
+func (c style) paint(text string) string { return "\x1b[" + string(c) + "m" + clean(text) + "\x1b[0m" }
 
 // ColorOf returns the SGR parameter of the color of a run's state.
 func ColorOf(s job.State) string { return string(styleOf(s)) }
 
 func styleOf(s job.State) style {
-	switch s {
-	case job.Succeeded:
+	switch {
+	case s == job.Succeeded:
 		return good
-	case job.Failed, job.TimedOut, job.Lost:
+	case s.IsFailure():
 		return bad
-	case job.Running, job.Armed:
+	case s == job.Running, s == job.Armed:
 		return active
-	case job.Canceled, job.Skipped:
+	case s.Terminal():
 		return warning
 	}
 	return normal
@@ -88,7 +89,7 @@ func (s State) health() string {
 	case s.trouble != "" && s.snap.At.IsZero():
 		return bad.paint(s.trouble)
 	case s.trouble != "":
-		return bad.paint("Old, of " + s.snap.At.Format("15:04:05") + ": " + s.trouble)
+		return bad.paint("Old, of " + stamp(s.snap.At) + ": " + s.trouble)
 	case s.snap.At.IsZero():
 		return "Asking the cluster…"
 	case age > api.StaleAfter:
@@ -100,7 +101,7 @@ func (s State) health() string {
 		if len(c.Attention) == 1 {
 			n = "1 thing needs attention: "
 		}
-		return warning.paint(n + clean(c.Attention[0].Text))
+		return warning.paint(n + c.Attention[0].Text)
 	}
 	return good.paint("All is well.")
 }
@@ -127,7 +128,7 @@ func (s State) cluster() string {
 	}
 	ended, failed := 0, 0
 	for state, n := range c.Runs.Hour {
-		if ended += n; state == job.Failed || state == job.TimedOut || state == job.Lost {
+		if ended += n; state.IsFailure() {
 			failed += n
 		}
 	}
@@ -158,11 +159,11 @@ func (s State) tabs() string {
 	for _, v := range s.screens[1:] {
 		switch {
 		case v.query.Run != "":
-			line.WriteString(" › " + v.query.Run)
+			line.WriteString(" › " + clean(v.query.Run))
 		case v.worker != "":
-			line.WriteString(" › runs on " + v.worker)
+			line.WriteString(" › runs on " + clean(v.worker))
 		default:
-			line.WriteString(" › " + v.query.Job)
+			line.WriteString(" › " + clean(v.query.Job))
 		}
 	}
 	if f := s.top().filter; f != "" && !s.typing {
@@ -262,7 +263,7 @@ func (s State) footer() []string {
 	case s.typing:
 		return []string{"/" + s.top().filter + "▏ (Enter: keep, Esc: all)"}
 	case s.busy != nil:
-		return []string{"Working: " + string(s.busy.Verb) + " " + s.busy.Target + "…"}
+		return []string{clean("Working: " + string(s.busy.Verb) + " " + s.busy.Target + "…")}
 	case s.notice != "":
 		return strings.Split(ansi.Wrap(clean(s.notice), s.width, ""), "\n")
 	case s.Query().Kind == OneRun:
