@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // serve starts a server for a backend.
@@ -88,17 +88,4 @@ func decode[T any](t *testing.T, a answer) (v T) {
 	return v
 }
 
-// until polls for a condition.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(10 * time.Second)
-	poll := time.NewTicker(2 * time.Millisecond)
-	defer poll.Stop()
-	for !ok() {
-		select {
-		case <-poll.C:
-		case <-deadline:
-			t.Fatalf("waited in vain for: %s", what)
-		}
-	}
-}
+var until = poll.Until

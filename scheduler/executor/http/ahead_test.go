@@ -3,6 +3,7 @@ package httpx_test
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/dial"
 	httpx "github.com/rota-scheduler/rota/scheduler/executor/http"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // connections counts the connections of a server by their states.
@@ -37,15 +39,10 @@ func (c *connections) count(s http.ConnState) int {
 	return c.counts[s]
 }
 
-// await fails the test unless there were n connections in state s within 10 s.
+// await fails the test unless there are soon n connections in state s.
 func (c *connections) await(t *testing.T, s http.ConnState, n int) {
 	t.Helper()
-	for limit := time.Now().Add(10 * time.Second); c.count(s) != n; {
-		if time.Now().After(limit) {
-			t.Fatalf("%d connections were %s, want %d", c.count(s), s, n)
-		}
-		<-time.After(time.Millisecond)
-	}
+	poll.Until(t, fmt.Sprintf("%d connections are %s", n, s), func() bool { return c.count(s) == n })
 }
 
 // counting starts a server for scheme, and returns an executor that trusts it.

@@ -16,6 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/kubernetes"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // TestJobsOfEndedRunsAreSwept loses the workers of runs. One run is canceled before another worker has it. Another namespace
@@ -51,9 +52,7 @@ func TestJobsOfEndedRunsAreSwept(t *testing.T) {
 			return job.Run{}, job.ErrNotFound
 		}, func(context.Context) (int, error) { return 1, nil }, hclog.NewNullLogger())
 	})
-	for ctx.Err() == nil && (asked.Load() < 6 || s.left() > 4) {
-		time.Sleep(time.Millisecond)
-	}
+	poll.Until(t, "six runs are read, and four Jobs are left", func() bool { return asked.Load() >= 6 && s.left() <= 4 })
 	end()
 	wg.Wait()
 	if asked.Load() != 6 || s.left() != 4 {
@@ -92,16 +91,9 @@ func TestLargeJobsAreSwept(t *testing.T) {
 		_ = e.Sweep(ctx, func(context.Context, string, string) (job.Run, error) { return req.Run, nil },
 			func(context.Context) (int, error) { return 1, nil }, hclog.NewNullLogger())
 	})
-	poll := time.NewTicker(time.Millisecond)
-	defer poll.Stop()
-	for ctx.Err() == nil && s.left() > 0 {
-		<-poll.C
-	}
+	poll.Until(t, "no Job is left", func() bool { return s.left() == 0 })
 	end()
 	wg.Wait()
-	if n := s.left(); n > 0 {
-		t.Errorf("%d of %d Jobs are left", n, jobs)
-	}
 }
 
 // abandon executes an attempt until its Job exists. Then its worker is fenced.
@@ -111,16 +103,11 @@ func abandon(t *testing.T, s *server, e *kubernetes.Executor, req executor.Reque
 	before := s.count()
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	defer lose(executor.ErrFenced)
 	wg.Go(func() {
 		if o := e.Execute(ctx, req); o.State != job.Lost {
 			t.Errorf("got %+v", o)
 		}
 	})
-	for begun := time.Now(); s.count() == before; time.Sleep(time.Millisecond) {
-		if time.Since(begun) > 30*time.Second {
-			t.Error("no Job was created within 30 s")
-			break
-		}
-	}
-	lose(executor.ErrFenced)
+	poll.Until(t, "a Job is created", func() bool { return s.count() > before })
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/store"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 func TestTheMemoryIsWrittenWhenItChanges(t *testing.T) {
@@ -75,12 +76,7 @@ func TestTheMemoryDoesNotWaitForAHangingDisk(t *testing.T) {
 	if err := os.Remove(pipe); err != nil { // remove the pipe, because a pipe cannot be synced
 		t.Fatal(err)
 	}
-	// The sleep is the interval of the poll.
-	for end := time.Now().Add(20 * time.Second); m.Keep(last) != nil; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("what was seen last is not written")
-		}
-	}
+	poll.Until(t, "what was seen last is written", func() bool { return m.Keep(last) == nil })
 	if again, err := OpenMemory(filepath.Dir(m.path)); err != nil || again.Last() != last {
 		t.Errorf("the file says %+v, %v, want %+v", again.Last(), err, last)
 	}

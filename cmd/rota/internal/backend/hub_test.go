@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // fakeSource is a store with one change in each revision. Its watches are as slow as those of etcd.
@@ -102,15 +103,10 @@ func (f *fakeSource) watches() (begun, open int) {
 func ended(t *testing.T, b *Backend, f *fakeSource) {
 	t.Helper()
 	b.Wait()
-	poll := time.NewTicker(time.Millisecond)
-	defer poll.Stop()
-	for deadline := time.Now().Add(10 * time.Second); ; <-poll.C {
-		if _, open := f.watches(); open == 0 {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("%d watches are left", open)
-		}
-	}
+	poll.Until(t, "all watches end", func() bool {
+		_, open := f.watches()
+		return open == 0
+	})
 	if b.hub.shared != nil {
 		t.Error("the hub still has a watch")
 	}

@@ -6,9 +6,9 @@ import (
 	"net"
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/listeners"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 func TestProcessesOfTheClusterAreKnown(t *testing.T) {
@@ -41,11 +41,7 @@ func TestProcessesOfTheClusterAreKnown(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx) }()
-	for deadline := time.Now().Add(10 * time.Second); !at("192.0.2.7:8470"); time.Sleep(time.Millisecond) { // polls what another goroutine does
-		if time.Now().After(deadline) {
-			t.Fatal("a peer is not known")
-		}
-	}
+	poll.Until(t, "a peer is known", func() bool { return at("192.0.2.7:8470") })
 	if !at("192.0.2.8:2379") || at("192.0.2.7:80") || at("192.0.2.9:8470") {
 		t.Error("the peers are not what they should be")
 	}
