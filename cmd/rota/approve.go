@@ -72,7 +72,7 @@ func verdictText(p *page, before, after *job.Approval) string {
 		text = "approved"
 	}
 	if before != nil && !before.At.IsZero() {
-		text = "was " + text + " already: " + p.moment(before.At) + " by " + before.Who
+		text = "was " + text + " already: " + p.moment(before.At) + " by " + printable(before.Who)
 	}
 	return text
 }
