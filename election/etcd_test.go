@@ -16,6 +16,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 // patience is how long a test waits for an event. Tests that must distinguish a handover from an expiry use longTTL, which is
@@ -119,17 +121,7 @@ func call(t *testing.T) context.Context {
 	return ctx
 }
 
-// eventually polls until ok returns true.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", patience, what)
-		}
-		wait(t.Context(), 10*time.Millisecond)
-	}
-}
+var eventually = poll.Until
 
 // receive returns the next value of a channel.
 func receive[T any](t *testing.T, what string, from <-chan T) T {

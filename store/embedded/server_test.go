@@ -15,6 +15,7 @@ import (
 
 	"github.com/rota-scheduler/rota/test/buffer"
 	"github.com/rota-scheduler/rota/test/leaks"
+	"github.com/rota-scheduler/rota/test/poll"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }
@@ -64,11 +65,7 @@ func tryStart(t *testing.T, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// eventually polls until ok returns true.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	within(t, 15*time.Second, what, ok)
-}
+var eventually = poll.Until
 
 // within polls until ok returns true, for at most limit.
 func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
