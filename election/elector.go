@@ -113,10 +113,8 @@ func (e *Elector) recordContact() { e.cfg.Contact.Record(e.cfg.Clock().Mono) }
 
 // wait returns after d, or when ctx ends.
 func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }

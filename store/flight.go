@@ -38,11 +38,9 @@ func (g *group) next() *batch {
 		}
 		g.pausing = true
 		g.mu.Unlock()
-		turn := time.NewTimer(wait)
 		select {
-		case <-turn.C:
+		case <-time.After(wait):
 		case <-g.hurry:
-			turn.Stop()
 		}
 		g.mu.Lock()
 		g.pausing = false

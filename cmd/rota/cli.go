@@ -100,12 +100,10 @@ func (c *cli) endErr() {
 
 // sleep waits for d. It returns the cause of ctx if ctx ends earlier.
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -132,10 +132,8 @@ func (l *lineQueue) end() {
 }
 
 func waitFor(done <-chan struct{}, atMost time.Duration) {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(atMost):
 	}
 }

@@ -248,12 +248,10 @@ func take(r *http.Request, free chan struct{}, patience time.Duration) bool {
 	if patience == 0 {
 		return false
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	select {
 	case free <- struct{}{}:
 		return true
-	case <-timer.C:
+	case <-time.After(patience):
 	case <-r.Context().Done():
 	}
 	return false

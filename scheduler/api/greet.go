@@ -31,12 +31,10 @@ type greetings struct {
 // Accept implements net.Listener. While the queue is full, it lets further connections wait in the kernel, for up to a second.
 // Otherwise there would soon be too many, and the oldest ones would be closed before their turn.
 func (g greetings) Accept() (net.Conn, error) {
-	timer := time.NewTimer(time.Second)
-	defer timer.Stop()
 	select {
 	case g.by.queue <- struct{}{}:
 		<-g.by.queue
-	case <-timer.C:
+	case <-time.After(time.Second):
 	}
 	conn, err := g.Listener.Accept()
 	if err != nil {
@@ -106,14 +104,13 @@ func mayCompute(hello *tls.ClientHelloInfo) bool {
 
 // enter waits for a place. It returns false if there is none for long, or if the connection is closed to make room for others.
 func (c *greeted) enter() bool {
-	timer := time.NewTimer(c.by.patience)
-	defer timer.Stop()
+	patience := time.After(c.by.patience)
 	take := func(token chan<- struct{}) bool {
 		select {
 		case token <- struct{}{}:
 			return true
 		case <-c.gone:
-		case <-timer.C:
+		case <-patience:
 		}
 		return false
 	}

@@ -42,10 +42,8 @@ func (s *Server) slowDown(r *http.Request) {
 		return
 	}
 	defer interrupt(r, true)()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(wait):
 	case <-r.Context().Done():
 	case <-s.stopping.Done():
 	}

@@ -58,13 +58,12 @@ func (r *armedRun) awaitRoom() error {
 	}
 	ctx, stop := r.waitContext()
 	defer stop()
-	full := time.NewTimer(max(0, r.startAt.Sub(s.w.now())) + roomTimeout)
-	defer full.Stop()
+	full := time.After(max(0, r.startAt.Sub(s.w.now())) + roomTimeout)
 	if away != nil {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-full.C:
+		case <-full:
 			return errKindAway
 		case <-away:
 		}
@@ -74,7 +73,7 @@ func (r *armedRun) awaitRoom() error {
 		return context.Cause(ctx)
 	case s.w.room <- struct{}{}:
 		return nil
-	case <-full.C:
+	case <-full:
 		return errNoRoom
 	}
 }

@@ -31,13 +31,11 @@ func (w *Worker) checkDisk(ctx context.Context) {
 		w.wg.Go(func() { probing <- w.probeDisk() })
 		w.probing = probing
 	}
-	limit := time.NewTimer(probeTimeout)
-	defer limit.Stop()
 	var err error
 	select {
 	case err = <-w.probing:
 		w.probing = nil
-	case <-limit.C:
+	case <-time.After(probeTimeout):
 		err = fmt.Errorf("%w: %s", output.ErrNoAnswer, w.cfg.DataDir)
 	case <-ctx.Done():
 		return

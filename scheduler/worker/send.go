@@ -71,10 +71,8 @@ func newBackoff() *backoff.ExponentialBackOff {
 
 // sleep waits for d. It returns the cause of ctx if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -88,12 +86,10 @@ func wait(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
 		return true
 	default:
 	}
-	t := time.NewTimer(limit)
-	defer t.Stop()
 	select {
 	case <-done:
 		return true
-	case <-t.C:
+	case <-time.After(limit):
 	case <-ctx.Done():
 	}
 	return false

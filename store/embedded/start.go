@@ -183,8 +183,7 @@ func (s *Server) launch(ctx context.Context) (err error) {
 
 // await blocks until the member is ready.
 func (s *Server) await(ctx context.Context) error {
-	t := time.NewTimer(patience)
-	defer t.Stop()
+	long := time.After(patience)
 	for {
 		select {
 		case <-s.etcd.Server.ReadyNotify():
@@ -201,7 +200,7 @@ func (s *Server) await(ctx context.Context) error {
 				return fmt.Errorf("waiting for a majority with %s: %w", others, context.Cause(ctx))
 			}
 			return context.Cause(ctx)
-		case <-t.C:
+		case <-long:
 			if others := s.others(); others != "" {
 				s.log.Info("waiting for other members", "node", s.cfg.Name, "members", others)
 			}

@@ -51,9 +51,7 @@ func wait[T any](ctx context.Context, l *link, c <-chan T) error {
 
 // sleep waits for d. It returns early if the call or the client ends.
 func (l *link) sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	return wait(ctx, l, t.C)
+	return wait(ctx, l, time.After(d))
 }
 
 // reach brings a request to the server. It waits while the client is cut off,

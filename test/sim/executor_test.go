@@ -60,15 +60,14 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 
 // linger waits for grace. After hurry is closed, it waits for at most exec.HurryGrace.
 func linger(grace time.Duration, hurry <-chan struct{}) {
-	over := time.NewTimer(grace)
-	defer over.Stop()
+	over := time.After(grace)
 	select {
-	case <-over.C:
+	case <-over:
 		return
 	case <-hurry:
 	}
 	select {
-	case <-over.C:
+	case <-over:
 	case <-time.After(exec.HurryGrace):
 	}
 }

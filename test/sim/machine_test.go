@@ -139,11 +139,9 @@ func (m *machine) now() time.Time {
 
 // sleep waits for d, unless ctx ends first.
 func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }
 

@@ -204,10 +204,8 @@ func (w *slowWatcher) Watch(ctx context.Context, key string, opts ...clientv3.Op
 }
 
 func (w *slowWatcher) tell(ctx context.Context, out chan<- clientv3.WatchResponse, resp clientv3.WatchResponse, after time.Duration) bool {
-	late := time.NewTimer(after)
-	defer late.Stop()
 	select {
-	case <-late.C:
+	case <-time.After(after):
 	case <-ctx.Done():
 		return false
 	case <-w.closing:

@@ -139,9 +139,7 @@ func (w *world) awaitDeath(ctx context.Context, addr string) bool {
 	}
 	var wrong <-chan time.Time
 	if d := throw(w.plan.seed, "proof", addr, time.Now().UnixNano()); w.net.isRough() && d.chance(0.01) {
-		timer := time.NewTimer(d.upTo(time.Minute))
-		defer timer.Stop()
-		wrong = timer.C
+		wrong = time.After(d.upTo(time.Minute))
 	}
 	for {
 		select {

@@ -106,12 +106,10 @@ func (n *Node) hookSecret(ref string) (string, error) {
 		<-n.secretReads
 		done <- result{secret, err}
 	}()
-	timeout := time.NewTimer(hookSecretTimeout)
-	defer timeout.Stop()
 	select {
 	case r := <-done:
 		return r.secret, r.err
-	case <-timeout.C:
+	case <-time.After(hookSecretTimeout):
 		return "", fmt.Errorf("read the secret: no answer within %v", hookSecretTimeout)
 	}
 }

@@ -77,11 +77,9 @@ func (n *Node) awaitFiles(ctx context.Context, failed <-chan error) error {
 	if n.files == nil {
 		return nil
 	}
-	patience := time.NewTimer(filesPatience)
-	defer patience.Stop()
 	select {
 	case <-n.files.Tried():
-	case <-patience.C:
+	case <-time.After(filesPatience):
 		n.log.Warn("the start goes on without the job files: they cannot be put in force yet", "path", n.set.Jobs)
 	case <-ctx.Done():
 	case err := <-failed:

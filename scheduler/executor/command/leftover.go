@@ -29,14 +29,12 @@ func (p *process) leftBehind(ctx context.Context, output *os.File, drained <-cha
 	if ctx.Err() != nil || !hasWriter(output) {
 		return nil
 	}
-	grace := time.NewTimer(leftoverGrace)
-	defer grace.Stop()
 	select {
 	case <-drained:
 		return nil
 	case <-ctx.Done():
 		return nil
-	case <-grace.C:
+	case <-time.After(leftoverGrace):
 	}
 	pids, _ := p.family()
 	if len(pids) == 0 { // a program that is just being started has the pipe open for a moment

@@ -176,13 +176,11 @@ func (p *process) family() (pids []int, known bool) {
 		}()
 		p.finding = finding
 	}
-	limit := time.NewTimer(familyTimeout)
-	defer limit.Stop()
 	select {
 	case f := <-p.finding:
 		p.finding = nil
 		return f.pids, f.err == nil
-	case <-limit.C:
+	case <-time.After(familyTimeout):
 		return nil, false
 	}
 }

@@ -44,16 +44,13 @@ func (a *attempt) await(ctx context.Context, output *output) *job.Outcome {
 				return a.giveUp(reason, output)
 			}
 		}
-		t := time.NewTimer(wait)
 		select {
-		case <-t.C:
+		case <-time.After(wait):
 		case <-output.wake:
 			wait = firstPoll
 		case <-ctx.Done():
-			t.Stop()
 			return nil
 		}
-		t.Stop()
 	}
 }
 

@@ -41,13 +41,11 @@ func (f *follower) follow(ctx context.Context, ended <-chan struct{}, wake func(
 			sleep(ctx, logPause)
 			continue
 		}
-		t := time.NewTimer(logPause)
 		select {
-		case <-t.C:
+		case <-time.After(logPause):
 		case <-ended:
 		case <-ctx.Done():
 		}
-		t.Stop()
 	}
 }
 
@@ -129,10 +127,8 @@ func isClosed(c <-chan struct{}) bool {
 
 // sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

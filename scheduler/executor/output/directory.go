@@ -86,11 +86,10 @@ func resume(ctx context.Context, part string, in io.ReadSeeker, size int64) (err
 
 // Open implements Store. It waits for a file server for a bounded time.
 func (d Directory) Open(_ context.Context, run string, attempt int) (io.ReadCloser, error) {
-	timeout := time.NewTimer(diskTimeout)
-	defer timeout.Stop()
+	timeout := time.After(diskTimeout)
 	select {
 	case d.opens <- struct{}{}:
-	case <-timeout.C:
+	case <-timeout:
 		return nil, ErrNoAnswer
 	}
 	type result struct {
@@ -113,7 +112,7 @@ func (d Directory) Open(_ context.Context, run string, attempt int) (io.ReadClos
 			return nil, r.err
 		}
 		return r.file, nil
-	case <-timeout.C:
+	case <-timeout:
 		close(late)
 		return nil, ErrNoAnswer
 	}

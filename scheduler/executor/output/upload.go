@@ -169,13 +169,12 @@ func (u *Uploader) reportHung() {
 func call(ctx context.Context, f func() error, hung func()) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }() // call waits for it, except for one that hangs at the end of ctx
-	long := time.NewTimer(uploadHung)
-	defer long.Stop()
+	long := time.After(uploadHung)
 	for {
 		select {
 		case err := <-done:
 			return err
-		case <-long.C:
+		case <-long:
 			hung()
 		case <-ctx.Done():
 			return Answer(done, uploadStop)

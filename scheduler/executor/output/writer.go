@@ -21,12 +21,10 @@ var ErrNoAnswer = errors.New("the disk does not answer")
 
 // Answer returns the result of an operation of the disk, or ErrNoAnswer after timeout.
 func Answer(result <-chan error, timeout time.Duration) error {
-	t := time.NewTimer(timeout)
-	defer t.Stop()
 	select {
 	case err := <-result:
 		return err
-	case <-t.C:
+	case <-time.After(timeout):
 		return ErrNoAnswer
 	}
 }
@@ -92,8 +90,6 @@ func (w *Writer) save(p []byte) {
 			}
 		}
 	}()
-	t := time.NewTimer(diskTimeout)
-	defer t.Stop()
 	select {
 	case r := <-written:
 		w.file = r.file
@@ -101,7 +97,7 @@ func (w *Writer) save(p []byte) {
 		if r.err != nil {
 			w.abandon(r.err)
 		}
-	case <-t.C:
+	case <-time.After(diskTimeout):
 		close(late)
 		w.file, w.buf = nil, nil
 		w.abandon(ErrNoAnswer)

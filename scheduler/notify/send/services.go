@@ -149,8 +149,7 @@ const turnPatience = 2 * time.Second
 
 // acquire begins a call for a URL.
 func (s *Services) acquire(ctx context.Context, url string) error {
-	patience := time.NewTimer(turnPatience)
-	defer patience.Stop()
+	patience := time.After(turnPatience)
 	for {
 		other, err := s.tryAcquire(url)
 		if other == nil {
@@ -158,7 +157,7 @@ func (s *Services) acquire(ctx context.Context, url string) error {
 		}
 		select {
 		case <-other:
-		case <-patience.C:
+		case <-patience:
 			return errors.New("the last sending has not returned")
 		case <-ctx.Done():
 			return context.Cause(ctx)
