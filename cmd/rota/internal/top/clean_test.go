@@ -28,7 +28,7 @@ func TestNoViewDisturbsTheTerminal(t *testing.T) {
 		t.Helper()
 		lines := strings.Split(s.View(), "\n")
 		for _, line := range lines {
-			for _, part := range strings.Split(line, "\x1b[") { // the styles of the view itself
+			for part := range strings.SplitSeq(line, "\x1b[") { // the styles of the view itself
 				if strings.ContainsFunc(part, Disturbs) {
 					t.Errorf("%s: got %q", when, line)
 				}
