@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rota-scheduler/rota/cmd/rota/node"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
 )
@@ -114,7 +115,7 @@ func (c *cli) clientOver(
 		TokenFile: tokenFile,
 		Token:     token,
 		By:        whoami(),
-		Agent:     "rota/" + buildVersion().Version,
+		Agent:     "rota/" + node.BuiltVersion().Version,
 		Timeout:   timeout,
 		Stale:     c.sayStale(),
 		Known:     c.knownServers(servers),

@@ -3,6 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/rota-scheduler/rota/cmd/rota/node"
 )
 
 // newManCommand returns the command that writes the manual pages. `make release` packs them.
@@ -14,8 +16,8 @@ func newManCommand(*cli) *cobra.Command {
 		Hidden:  true,
 		Args:    takes("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			date := buildVersion().Built // the date of the commit, so that two builds of one commit are equal
-			header := &doc.GenManHeader{Title: "ROTA", Section: "1", Source: "rota " + buildVersion().Version, Manual: "rota", Date: &date}
+			date := node.BuiltVersion().Built // the date of the commit, so that two builds of one commit are equal
+			header := &doc.GenManHeader{Title: "ROTA", Section: "1", Source: "rota " + node.BuiltVersion().Version, Manual: "rota", Date: &date}
 			return doc.GenManTree(cmd.Root(), header, args[0])
 		},
 	}

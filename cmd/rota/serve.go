@@ -132,7 +132,6 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config, log hclog.Logger) er
 	if nanny, err := os.Executable(); err == nil {
 		cfg.Nanny = []string{nanny, "nanny"}
 	}
-	cfg.Version = buildVersion()
 	cfg.Now = wallClock
 	cfg.Dying = c.lines.flush
 	debug.SetMaxThreads(goThreads + cfg.Settings.Worker.Capacity) // each executing command needs one

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
-	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/spf13/cobra"
+
+	"github.com/rota-scheduler/rota/cmd/rota/node"
+	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
 // versionView is the data that version prints: the version of the API, the platform and the time zone database.
@@ -30,7 +30,7 @@ func newVersionCommand(c *cli) *cobra.Command {
 			if cluster {
 				return c.reading(show(c, versionSkew, writeSkew))(cmd, args)
 			}
-			v := versionView{buildVersion(), runtime.GOOS + "/" + runtime.GOARCH, zoneSource(c.getenv("ZONEINFO"))}
+			v := versionView{node.BuiltVersion(), runtime.GOOS + "/" + runtime.GOARCH, zoneSource(c.getenv("ZONEINFO"))}
 			return c.print(v, func(p *page) {
 				built := ""
 				if !v.Built.IsZero() {
@@ -42,32 +42,6 @@ func newVersionCommand(c *cli) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&cluster, "cluster", false, "show the versions of all replicas and workers")
 	return cmd
-}
-
-// develVersion stands for the version of a build outside of a repository.
-const develVersion = "(devel)"
-
-// buildVersion reads the version that the Go toolchain wrote into this binary.
-func buildVersion() api.VersionView {
-	v := api.VersionView{Version: develVersion, Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v.Commit = s.Value
-		case "vcs.time":
-			if t, err := time.Parse(time.RFC3339, s.Value); err == nil {
-				v.Built = t
-			}
-		}
-	}
-	return v
 }
 
 // zoneSource returns the time zone database that package time uses. Package time has a list of databases and uses the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rota-scheduler/rota/cmd/rota/node"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
@@ -34,7 +35,7 @@ func versionSkew(ctx context.Context, cl *client.Client, _ []string) (skewView, 
 	if err != nil {
 		return skewView{}, err
 	}
-	return skewOf(buildVersion().Version, cluster.Replicas, workers), nil
+	return skewOf(node.BuiltVersion().Version, cluster.Replicas, workers), nil
 }
 
 // skewOf compares the versions of processes.
@@ -72,7 +73,7 @@ func writeSkew(p *page, v *skewView) {
 		fmt.Fprintln(p.out, "The processes have different versions: finish the upgrade, or roll it back.")
 	case len(v.Processes) > 0 && v.Client != v.Processes[0].Version:
 		fmt.Fprintf(p.out, "This command has another version: %s.\n", v.Client)
-	case v.Client == develVersion:
+	case v.Client == node.DevelVersion:
 		fmt.Fprintln(p.out, "They were built from sources without a version, so they may still differ.")
 	default:
 		fmt.Fprintln(p.out, "All have one version.")

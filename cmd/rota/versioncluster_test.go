@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rota-scheduler/rota/cmd/rota/node"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -38,7 +39,7 @@ func TestVersionSkew(t *testing.T) {
 			"v0.1.0", []api.ReplicaView{replica("q1", "v0.2.0", true)}, nil, []string{"This command has another version: v0.1.0."},
 		},
 		"builds without a version": {
-			develVersion, []api.ReplicaView{replica("q1", develVersion, true)}, nil, []string{"they may still differ"},
+			node.DevelVersion, []api.ReplicaView{replica("q1", node.DevelVersion, true)}, nil, []string{"they may still differ"},
 		},
 	} {
 		v := skewOf(tc.own, tc.replicas, tc.workers)

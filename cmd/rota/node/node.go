@@ -52,7 +52,7 @@ const (
 type Config struct {
 	Role     Role
 	Settings config.Settings
-	Version  api.VersionView
+	Version  api.VersionView // the zero value stands for BuiltVersion
 	Handlers Handlers
 	Nanny    []string // argv of the process that cleans up after this process dies; empty: none
 	// StopMargin and StopPatience say how long the leader waits for attempts that continue after their timeout; see
@@ -130,6 +130,9 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	}
 	if n.now == nil {
 		n.now = time.Now
+	}
+	if n.cfg.Version == (api.VersionView{}) {
+		n.cfg.Version = BuiltVersion()
 	}
 	var stops closers
 	defer func() { err = errors.Join(err, stops.close()) }()

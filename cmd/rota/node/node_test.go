@@ -111,9 +111,15 @@ func TestAWorkerBesideAReplica(t *testing.T) {
 		return err == nil && strings.Contains(v.Reason, "no worker")
 	})
 	ws := outside(t, "w1", set.Etcd.Embedded.Client)
-	w1 := start(t, Config{Role: WorkerOnly, Settings: ws, Version: version})
+	w1 := start(t, Config{Role: WorkerOnly, Settings: ws}) // as a program of a user
 	q1.ends(t, v.Ref, job.Succeeded)
 
+	t.Run("it has the version of rota", func(t *testing.T) {
+		workers, err := q1.Workers(t.Context())
+		if err != nil || len(workers) != 1 || workers[0].Version != BuiltVersion().Version {
+			t.Errorf("got %+v, %v; want version %s", workers, err, BuiltVersion().Version)
+		}
+	})
 	t.Run("output comes from the worker", func(t *testing.T) {
 		for _, follow := range []bool{false, true} {
 			if got := q1.output(t, v.Ref, 0, follow); got != "said\n" {
