@@ -16,8 +16,8 @@ func newManCommand(*cli) *cobra.Command {
 		Hidden:  true,
 		Args:    takes("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			date := node.BuiltVersion().Built // the date of the commit, so that two builds of one commit are equal
-			header := &doc.GenManHeader{Title: "ROTA", Section: "1", Source: "rota " + node.BuiltVersion().Version, Manual: "rota", Date: &date}
+			built := node.BuiltVersion() // with the date of the commit, so that two builds of one commit are equal
+			header := &doc.GenManHeader{Title: "ROTA", Section: "1", Source: "rota " + built.Version, Manual: "rota", Date: &built.Built}
 			return doc.GenManTree(cmd.Root(), header, args[0])
 		},
 	}

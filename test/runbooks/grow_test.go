@@ -30,6 +30,7 @@ func TestGrowAndShrink(t *testing.T) {
 		m.replica(host, "q1", "q2", "q3")
 	}
 	page.m = m
+	m.must("q1", "mkdir -p /var/lib/rota/etcd.old/member/snap; echo stale >/var/lib/rota/etcd.old/member/snap/db") // of an earlier restore
 	page.run("Grow with rejoin: manual")
 	m.ready("q1", "q2", "q3")
 	l.judge("q1")

@@ -23,8 +23,8 @@ func BuiltVersion() api.VersionView {
 	return versionOf(info)
 }
 
-// versionOf reads the version of rota. In a program of a user, it is that of a dependency, and the commit of the program says nothing
-// about it.
+// versionOf reads the version of rota. In a program of a user, it is that of a dependency, and the commit of the program is another
+// one.
 func versionOf(info *debug.BuildInfo) api.VersionView {
 	v := api.VersionView{Version: DevelVersion, Go: runtime.Version()}
 	for _, d := range info.Deps {
