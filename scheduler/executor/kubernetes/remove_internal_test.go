@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -19,7 +20,7 @@ import (
 // watches alone if the kubelet removes the pod. The second deletion finds no Job.
 type forgetful struct {
 	answer    error
-	deletions int
+	deletions atomic.Int32
 	phase     string
 	code      int
 	finished  string
@@ -38,7 +39,7 @@ func (f *forgetful) Stream(_ context.Context, path string) (io.ReadCloser, error
 	switch watch := strings.Contains(path, "watch=true"); {
 	case watch && !f.removed:
 		return nil, &kubeapi.StatusError{Code: http.StatusForbidden}
-	case watch && f.deletions == 0:
+	case watch && f.deletions.Load() == 0:
 		text = `{"type":"ADDED","object":{"status":{"phase":"Running"}}}`
 	case watch:
 		text = `{"type":"DELETED","object":` + f.end() + `}{"type":"BOOKMARK","object":{}}`
@@ -50,18 +51,18 @@ func (f *forgetful) Call(_ context.Context, method, path string, _, out any) err
 	text := `{}`
 	switch {
 	case method == http.MethodDelete:
-		if f.deletions++; f.deletions == 1 {
+		if f.deletions.Add(1) == 1 {
 			return f.answer
 		}
 		return &kubeapi.StatusError{Code: http.StatusNotFound}
-	case f.deletions == 0 && strings.Contains(path, "/pods?"):
+	case f.deletions.Load() == 0 && strings.Contains(path, "/pods?"):
 		text = `{"items":[{"status":{"phase":"Running"}}]}`
 	case strings.Contains(path, "/pods?") && !f.removed:
 		text = `{"items":[` + f.end() + `]}`
 	case strings.Contains(path, "/pods?"):
-	case f.deletions > 1:
+	case f.deletions.Load() > 1:
 		return &kubeapi.StatusError{Code: http.StatusNotFound}
-	case f.deletions > 0:
+	case f.deletions.Load() > 0:
 		text = `{"metadata":{"deletionTimestamp":"2026-11-25T10:00:00Z"}}`
 	}
 	return json.Unmarshal([]byte(text), out)
