@@ -76,6 +76,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, l *limiter, what s
 	s.refused(RefusedRate)
 	s.slowDown(r)
 	w.Header().Set("Retry-After", seconds(wait))
+	w.Header().Set("Cache-Control", "no-store")
 	s.leaveBody(w, r)
 	writeProblem(w, http.StatusTooManyRequests, fmt.Sprintf("this client asks for more than %d %s a second", l.perSecond, what))
 	return false

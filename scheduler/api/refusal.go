@@ -41,4 +41,6 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, status int, detail str
 }
 
 // capital returns a text as a sentence.
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
+func capital(text string) string {
+	return strings.ToUpper(text[:min(1, len(text))]) + text[min(1, len(text)):] + "."
+}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -85,7 +86,7 @@ func (s *Server) proofOf(r *http.Request, c auth.Caller) string {
 		valid := func(key auth.Key) bool {
 			shown := &http.Request{Header: http.Header{"Authorization": {SessionScheme + string(key)}}}
 			_, err := s.cfg.Auth.Authenticate(shown.WithContext(r.Context())) // an administrator may have ended it
-			return err == nil
+			return !errors.Is(err, auth.ErrSession) && !errors.Is(err, auth.ErrSessionExpired)
 		}
 		var err error
 		if key, err = s.forwarded.key(r.Context(), c, s.cfg.Sessions, valid); err != nil {

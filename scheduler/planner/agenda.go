@@ -103,8 +103,8 @@ func (p *Planner) urgentFirst(list []*jobState, now time.Time) []*jobState {
 	return list
 }
 
-// dueSince returns since when the first waiting run of the job, or its next slot, has its place in queues; now if none is due. A step
-// that was woken comes first, so that workflows end before others begin. See instant.
+// dueSince returns since when the first waiting run of the job, or its next slot, has its place in queues; now if none is due. A
+// step has no slot of its own: its timer counts. See instant.
 func (p *Planner) dueSince(j *jobState, now time.Time) int64 {
 	for _, r := range j.live.order {
 		if r.Due.After(now) {

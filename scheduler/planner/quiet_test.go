@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/workflow"
 )
 
-// quiet is a cluster with one exact clock, in which leaders and workers die at once. So the documentation alone says what becomes of each slot:
-// see judge. Its actions happen at their exact times.
+// quiet is a cluster with one exact clock, in which leaders and workers die at once. So the documentation alone says what becomes of
+// each slot: see judge. Its actions happen at their exact times.
 type quiet struct {
 	*rand.Rand
 	seed    uint64

@@ -95,7 +95,7 @@ func (g *judge) slots(j *job.Job) {
 	}
 	for _, l := range g.of(j.Name) { // armed ahead, before an edit that left out the slot
 		i := slices.IndexFunc(schedules, func(e era) bool { return e.has(l.Slot.Add(jitter)) })
-		if l.Kind == job.KindScheduled && !l.Slot.Truncate(schedules[i].spec.Every.Std()).Equal(l.Slot) && !l.created.Before(schedules[i].from) {
+		if l.Kind == job.KindScheduled && (i < 0 || !l.Slot.Truncate(schedules[i].spec.Every.Std()).Equal(l.Slot) && !l.created.Before(schedules[i].from)) {
 			g.fail("run %s is of no slot", l.Name())
 		}
 	}
@@ -131,7 +131,7 @@ func (g *judge) slot(name string, e era, s time.Time) {
 	if r != nil && r.State == job.Skipped { // it may have been armed ahead
 		decided = r.ended
 	}
-	if specs := g.during(name, due, decided); why == "" && (r != nil || decided.Before(e.to)) && reasons[0] != policy.ReasonOvertaken {
+	if specs := g.during(name, job.Earlier(due, decided), job.Later(due, decided)); why == "" && (r != nil || decided.Before(e.to)) && reasons[0] != policy.ReasonOvertaken {
 		for i := 0; i < len(specs) && (i == 0 || why != ""); i++ {
 			why = g.refute(name, specs[i], due, decided, r, reasons[0])
 		}
@@ -254,7 +254,7 @@ func (g *judge) list(runs []*life) string {
 	return strings.Join(names, "; ")
 }
 
-// TestQuietClusterObeysTheDocumentation runs clusters in which only leaders fail, and judges each slot by the documentation.
+// TestQuietClusterObeysTheDocumentation runs clusters in which leaders and workers die, and judges each slot by the documentation.
 func TestQuietClusterObeysTheDocumentation(t *testing.T) {
 	if *simSeed >= 0 {
 		quietly(t, uint64(*simSeed), t.Logf)

@@ -171,6 +171,8 @@ func (l *life) note(r *job.Run, now time.Time) {
 		l.armed = append(l.armed, now)
 	case r.State == job.Running && was.State != job.Running:
 		l.started = append(l.started, now)
+	case was.State == job.Armed && r.State == job.Armed && was.Session != r.Session:
+		l.armed[len(l.armed)-1] = now
 	case was.State == job.Armed && r.State != job.Armed && r.State != job.Running: // taken back
 		l.armed = l.armed[:len(l.armed)-1]
 	}

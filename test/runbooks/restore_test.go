@@ -36,7 +36,7 @@ func TestRecoverALostQuorum(t *testing.T) {
 	page := m.open("recover-a-lost-quorum.md")
 	m.await("the majority is lost", "q1", "rota status | grep 'the majority is lost'")
 	page.run("How you notice")
-	m.must("q1", "systemctl stop rota; mv /var/lib/rota/etcd /var/lib/rota/etcd.2026-11-26; echo a part >survivor.db")
+	m.must("q1", "systemctl stop rota; mv /var/lib/rota/etcd /var/lib/rota/etcd.$(date +%F); echo a part >survivor.db")
 	page.run("Begin again with the data of one member")
 	l.judge("q1")
 	page.close()

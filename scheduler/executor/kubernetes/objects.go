@@ -125,9 +125,12 @@ func (p *pod) endedBefore(at time.Time) bool {
 	return !p.finishedAt().IsZero() && p.finishedAt().Before(at)
 }
 
-// endedItself reports whether all containers have ended, and that of the job before somebody deleted the pod.
+// clockMargin is by how much the clock of a node may be behind that of the API server.
+const clockMargin = 2 * time.Second
+
+// endedItself reports whether all containers have ended, and that of the job certainly before somebody deleted the pod.
 func (p *pod) endedItself() bool {
-	return p.over() && (!p.Metadata.deleted() || p.endedBefore(p.Metadata.deletedAt()))
+	return p.over() && (!p.Metadata.deleted() || p.endedBefore(p.Metadata.deletedAt().Add(-clockMargin)))
 }
 
 // endedInTime reports whether the job's container ended before the deadline of its pod, although the kubelet saw that only later.

@@ -21,6 +21,8 @@ const (
 	lastDelete = 5 * time.Second
 	// pollRemoved is the pause between two looks at a deleted Job.
 	pollRemoved = 500 * time.Millisecond
+	// streamLimit bounds one stream of a watch, because a silent server would hold it for ever.
+	streamLimit = 10 * time.Second
 )
 
 // delete deletes a Job. It exists until its pod has ended.
@@ -38,7 +40,7 @@ func (a *attempt) remove(patient bool, see func(view) *job.Outcome) (*job.Outcom
 	defer cancel()
 	w := a.watch(ctx)
 	defer w.stop()
-	last := errors.New("its pod has not ended")
+	last, again := errors.New("its pod has not ended"), true
 	for ; ctx.Err() == nil; sleep(ctx, pollRemoved) {
 		v, err := a.view(ctx)
 		unsure := err != nil && a.refused(err) == nil
@@ -52,6 +54,10 @@ func (a *attempt) remove(patient bool, see func(view) *job.Outcome) (*job.Outcom
 					return o, nil
 				}
 				unsure = a.unreported(v)
+			}
+			if gone && again && v.pod != nil && !v.pod.over() { // the watch may be about to say how the pod ended
+				again = false
+				continue
 			}
 			if gone {
 				return nil, nil
@@ -92,20 +98,26 @@ type watch struct {
 	wg     sync.WaitGroup
 }
 
-// watch watches the pods until its end. If the account has no right to it, the watch knows nothing.
+// watch watches the pods until its end. While the account has no right to it, the watch knows nothing.
 func (a *attempt) watch(ctx context.Context) *watch {
 	w := &watch{}
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.wg.Go(func() {
-		for refused := error(nil); ctx.Err() == nil && refused == nil; sleep(ctx, pollRemoved) {
-			refused = a.refused(w.read(ctx, a.api, a.pods(url.Values{"watch": {"true"}})))
+		for ctx.Err() == nil {
+			pause := pollRemoved
+			if err := w.read(ctx, a.api, a.pods(url.Values{"watch": {"true"}})); a.refused(err) != nil {
+				pause = lastPoll
+			}
+			sleep(ctx, pause)
 		}
 	})
 	return w
 }
 
-// read takes the state of pods from one stream until it ends.
+// read takes the state of pods from one stream until it ends, or for streamLimit.
 func (w *watch) read(ctx context.Context, api API, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, streamLimit)
+	defer cancel()
 	stream, err := api.Stream(ctx, path)
 	if err != nil {
 		return err

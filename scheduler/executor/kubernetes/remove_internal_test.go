@@ -80,10 +80,11 @@ func TestAnExitBeforeTheDeletion(t *testing.T) {
 			}{
 				{"10:00:01", "Succeeded", 0, job.TimedOut},
 				{"10:00:00", "Succeeded", 0, job.TimedOut},
-				{"09:59:59", "Succeeded", 0, job.Succeeded},
+				{"09:59:57", "Succeeded", 0, job.Succeeded},
 				{"10:00:01", "Failed", 3, job.TimedOut},
-				{"09:59:59", "Failed", 3, job.Succeeded}, // it is in success_codes
-				{"09:59:59", "Failed", 4, job.Failed},
+				{"09:59:59", "Failed", 3, job.TimedOut},  // the clock of the node may be behind
+				{"09:59:57", "Failed", 3, job.Succeeded}, // it is in success_codes
+				{"09:59:57", "Failed", 4, job.Failed},
 			} {
 				synctest.Test(t, func(t *testing.T) {
 					req := executor.Request{Spec: job.Spec{Kubernetes: &job.Kubernetes{}, SuccessCodes: []int{0, 3}}}
