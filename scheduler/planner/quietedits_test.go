@@ -71,7 +71,7 @@ func (q *quiet) always(name string, o job.Overlap) bool {
 	return !slices.ContainsFunc(q.eras[name], func(e era) bool { return e.spec.Overlap != o })
 }
 
-// refuteEdited returns why a slot of a schedule must not have had its fate: the old schedule owes nothing after an edit, and the new one
+// refuteEdited returns why a slot of a schedule must not have had its fate. The old schedule owes nothing after an edit. The new one
 // begins after the slot that was armed ahead.
 func (g *judge) refuteEdited(name string, e era, s, decided time.Time, reason string) string {
 	changed := "the schedule was changed before this slot ran"
