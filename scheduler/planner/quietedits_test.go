@@ -86,3 +86,13 @@ func (g *judge) refuteEdited(name string, e era, s, decided time.Time, reason st
 	}
 	return ""
 }
+
+// busy returns when a job had active runs.
+func (g *judge) busy(name string) (list []stretch) {
+	for _, l := range g.of(name) {
+		if l.Kind != job.KindBackfill {
+			list = append(list, stretch{l.wanted(), l.end()})
+		}
+	}
+	return list
+}

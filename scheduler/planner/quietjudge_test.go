@@ -120,8 +120,10 @@ func (g *judge) slot(name string, e era, s time.Time) {
 		reasons = append(reasons, "")
 	}
 	due := s.Add(g.jitter(name))
-	if len(reasons) == 0 && e.to.Before(never) && (len(g.active(name, due)) > 0 || within(due, g.down) || g.off(name, due)) {
-		return // it was undecided when the schedule changed
+	if len(reasons) == 0 && e.to.Before(never) {
+		if _, ok := uncovered(due, e.to, g.down, g.paused[""], g.paused[name], g.busy(name)); !ok {
+			return // it was undecided when the schedule changed
+		}
 	}
 	if len(reasons) != 1 {
 		g.fail("slot %s %v has the fates %q", name, s, reasons)
@@ -165,8 +167,9 @@ func (g *judge) refute(name string, spec *job.Spec, s, decided time.Time, r *lif
 	for _, l := range active {
 		late := !onTime(l) && (l.delay() > 0 || !l.approved.IsZero() && !l.first().Equal(l.approved))
 		fair = fair && !late
-		missed = missed || late || len(l.over) > 1 && len(g.down) > 0 || l.lost() > 0 // nobody knows whether it was alive
-		fair = fair && l.lost() == 0
+		lost := slices.ContainsFunc(l.losses, func(at time.Time) bool { return !at.After(decided) })
+		missed = missed || late || len(l.over) > 1 && len(g.down) > 0 || lost // the loss delayed it, or nobody knows whether it was alive
+		fair = fair && !lost
 		for _, d := range g.down { // the next leader finds the slot undecided
 			open := !d.from.Before(s) && d.from.Before(decided)
 			missed, fair = missed || open, fair && !open

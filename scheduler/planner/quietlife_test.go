@@ -20,6 +20,7 @@ type life struct {
 	holds    []stretch   // when it was at a worker
 	started  []time.Time // when attempts began
 	over     []time.Time // when attempts ended
+	losses   []time.Time // when attempts lost their worker
 	due      []time.Time // when the attempts after the first were due
 	ready    time.Time   // when the parents ended for which its record waits
 	asked    time.Time   // since when it waits for a person
@@ -34,16 +35,6 @@ func (l *life) first() time.Time {
 		return time.Time{}
 	}
 	return l.started[0]
-}
-
-// lost returns how many attempts lost their worker.
-func (l *life) lost() (n int) {
-	for _, a := range l.Attempts {
-		if a.State == job.Lost {
-			n++
-		}
-	}
-	return n
 }
 
 // begin lets a worker begin to accept runs.
@@ -175,6 +166,9 @@ func (l *life) note(r *job.Run, now time.Time) {
 		l.armed[len(l.armed)-1] = now
 	case was.State == job.Armed && r.State != job.Armed && r.State != job.Running: // taken back
 		l.armed = l.armed[:len(l.armed)-1]
+	}
+	if n := len(r.Attempts); n > len(was.Attempts) && r.Attempts[n-1].State == job.Lost {
+		l.losses = append(l.losses, now)
 	}
 	if was.State == job.Running && r.State != job.Running {
 		if l.over = append(l.over, now); !r.State.Terminal() {

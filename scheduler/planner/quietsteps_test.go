@@ -76,7 +76,7 @@ func (g *judge) waited(l *life) {
 	if j.Spec.Retry != nil {
 		retries = j.Spec.Retry.Max
 	}
-	lost := l.lost()
+	lost := len(l.losses)
 	if n := len(l.started) - lost; n > 1+retries || l.State == job.Failed && n < 1+retries && l.Cancel == nil {
 		g.fail("run %s has %d attempts that were not lost, retry.max is %d", l.Name(), n, retries)
 	}
