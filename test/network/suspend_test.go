@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
 	"github.com/rota-scheduler/rota/test/history"
 )
@@ -41,6 +42,7 @@ func (s *scene) suspend(t *testing.T, n int) {
 	if n > 1 {
 		over = s.c.Outage()
 	}
+	s.works(t, leader)
 	began := time.Now()
 	for _, m := range machines {
 		m.Stop()
@@ -65,6 +67,21 @@ func (s *scene) suspend(t *testing.T, n int) {
 	if over != nil {
 		over()
 	}
+}
+
+// works waits until a worker is at work on a command that lasts longer than a lease. A run is claimed before its command begins.
+func (s *scene) works(t *testing.T, worker *cluster.Node) {
+	t.Helper()
+	cluster.Await(t, 20*time.Second, worker.Name+" has begun a long command", func() bool {
+		for _, run := range s.c.Recorder.Runs("") {
+			lasts := time.Since(run.Started)
+			if strings.HasPrefix(run.Job, working) && run.Worker == worker.Name && run.State == job.Running &&
+				time.Second < lasts && lasts < 3*time.Second {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // goesOn waits until a slot runs that was due more than a lease after a fault began. It does not ask the recorder, which may be
