@@ -86,8 +86,14 @@ func (q *quiet) at(at time.Time, do func()) { q.actions = append(q.actions, acti
 
 func (q *quiet) define(name string, spec job.Spec) {
 	spec.Command = []string{"true"}
-	j, _ := job.Define(q.store.job(name), name, spec, job.Origin{}, q.now)
+	j, changed := job.Define(q.store.job(name), name, spec, job.Origin{}, q.now)
+	if !changed {
+		return
+	}
 	q.store.putJob(j)
+	if n := len(q.eras[name]); n > 0 {
+		q.eras[name][n-1].to = q.now
+	}
 	q.eras[name] = append(q.eras[name], era{stretch{q.now, never}, j.Spec})
 	s := j.Spec
 	q.log("define %s: every %v, after %v, overlap %s, missed %s, window %v, limit %d, start_within %v, approve %v, limits %v",

@@ -34,8 +34,6 @@ func (q *quiet) edit(name string) {
 	case 2:
 		spec.Missed = job.MissedPolicies()[q.IntN(3)]
 	}
-	list := q.eras[name]
-	list[len(list)-1].to = q.now
 	q.define(name, spec)
 }
 

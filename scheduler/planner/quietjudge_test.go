@@ -13,7 +13,7 @@ import (
 
 // judge says what the documentation allows to become of each slot and run, and compares it with what became of it. It knows nothing of
 // how the planner decides. It covers slots, missed, overlap, pauses, retries, start_within, approvals, limits, workflows that the
-// schedule or a client starts, and backfills. It does not cover edits of steps, calendars, rates and breakers.
+// schedule or a client starts, backfills, rates and breakers. It does not cover edits of steps and calendars.
 type judge struct {
 	*quiet
 	until time.Time // what begins later is not judged
@@ -281,12 +281,18 @@ func quietly(t *testing.T, seed uint64, log func(string, ...any)) bool {
 		if j := q.store.job(name); !j.Spec.Step() {
 			g.slots(j)
 		}
+		g.throttles(name)
 	}
 	for _, l := range q.lives {
 		g.waited(l)
 	}
 	g.steps()
 	g.limits()
+	for name, limit := range quietLimits {
+		if !limit.Rate.IsZero() {
+			g.paced(name, triesOf(g.holders(name)), limit.Rate)
+		}
+	}
 	g.backfills()
 	for _, e := range g.errs {
 		t.Errorf("seed %d: %s", seed, e)

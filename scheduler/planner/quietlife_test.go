@@ -20,6 +20,7 @@ type life struct {
 	holds    []stretch   // when it was at a worker
 	started  []time.Time // when attempts began
 	over     []time.Time // when attempts ended
+	results  []job.State // how they ended
 	losses   []time.Time // when attempts lost their worker
 	due      []time.Time // when the attempts after the first were due
 	ready    time.Time   // when the parents ended for which its record waits
@@ -171,6 +172,7 @@ func (l *life) note(r *job.Run, now time.Time) {
 		l.losses = append(l.losses, now)
 	}
 	if was.State == job.Running && r.State != job.Running {
+		l.results = append(l.results, r.Attempts[len(r.Attempts)-1].State)
 		if l.over = append(l.over, now); !r.State.Terminal() {
 			l.due = append(l.due, job.Later(r.Due, now)) // a lost attempt is repeated at once
 		}

@@ -49,7 +49,7 @@ func (g *judge) limited(l *life, due time.Time) (list []stretch) {
 		}
 		slices.SortFunc(edges, time.Time.Compare)
 		for i := 1; i < len(edges); i++ {
-			if g.held(name, edges[i-1]) >= quietLimits[name] {
+			if n := quietLimits[name].Concurrent; n > 0 && g.held(name, edges[i-1]) >= n {
 				list = append(list, stretch{edges[i-1], edges[i]})
 			}
 		}
@@ -77,10 +77,11 @@ func (g *judge) limits() {
 	for _, l := range g.lives {
 		for _, name := range g.limitsOf(l) {
 			for i, h := range l.holds {
-				if n := g.held(name, h.from); n > quietLimits[name] {
+				n, most := g.held(name, h.from), quietLimits[name].Concurrent
+				if most > 0 && n > most {
 					g.fail("%d runs held limit %s at %v", n, name, h.from)
 				}
-				if i == 0 && !g.ever(l.Job, job.OverlapReplace) { // such a run inherits its place
+				if most > 0 && i == 0 && !g.ever(l.Job, job.OverlapReplace) { // such a run inherits its place
 					g.overtook(l, name, h.from)
 				}
 			}
@@ -93,7 +94,8 @@ func (g *judge) overtook(l *life, limit string, at time.Time) {
 	for _, o := range g.lives {
 		spec := g.store.job(o.Job).Spec
 		waits := o.Job != l.Job && len(spec.Limits) == 1 && spec.Limits[0] == limit && o.queued().Before(at) && o.created.Before(at) &&
-			o.end().After(at) && (len(o.armed) == 0 || o.armed[0].After(at)) && g.precedes(o, l) && o.asked.IsZero() == o.approved.IsZero()
+			o.end().After(at) && (len(o.armed) == 0 || o.armed[0].After(at)) && g.precedes(o, l) && o.asked.IsZero() == o.approved.IsZero() &&
+			spec.Rate.IsZero() && spec.Breaker == nil
 		if !waits || within(at, g.paused[""], g.paused[o.Job]) || o.stopped.Equal(at) {
 			continue
 		}

@@ -24,15 +24,15 @@ func (q *quiet) scene(until time.Time) error {
 		q.define(name, q.sometimes(spec))
 	}
 	if q.chance(0.5) {
-		for name, n := range quietLimits {
-			l := job.Limit{Name: name, Generation: 1, Updated: q.now, Spec: job.LimitSpec{Concurrent: n}}
+		for name, spec := range quietLimits {
+			l := job.Limit{Name: name, Generation: 1, Updated: q.now, Spec: spec}
 			q.store.put(job.Change{Kind: job.RecordLimit, Name: name, Value: &l})
 		}
 		for _, name := range []string{"l", "m", "n"} {
 			spec := job.Spec{
 				Every: 20 * job.Duration(time.Second), End: &until, Missed: job.MissedPolicies()[q.IntN(3)],
 				Overlap: []job.Overlap{job.OverlapQueue, job.OverlapSkip, job.OverlapReplace}[q.IntN(3)], Priority: q.IntN(2),
-				Limits: [][]string{{"one"}, {"few"}, {"one", "few"}}[q.IntN(3)],
+				Limits: [][]string{{"one"}, {"few"}, {"one", "few"}, {"slow"}, {"one", "slow"}}[q.IntN(5)],
 			}
 			q.define(name, q.sometimes(spec))
 			names = append(names, name)
@@ -87,11 +87,10 @@ func (q *quiet) sometimes(spec job.Spec) job.Spec {
 	if q.chance(0.2) {
 		spec.StartWithin = job.Duration(time.Second + q.upTo(50*time.Second))
 	}
-	return spec
+	return q.throttled(spec)
 }
 
-// quietLimits are how many runs may hold a limit at a time.
-var quietLimits = map[string]int{"one": 1, "few": 2}
+var quietLimits = map[string]job.LimitSpec{"one": {Concurrent: 1}, "few": {Concurrent: 2}, "slow": {Rate: job.Rate{Count: 8, Per: time.Minute}}}
 
 // outages plans when no replica leads.
 func (q *quiet) outages(until time.Time) {

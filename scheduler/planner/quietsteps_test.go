@@ -50,7 +50,7 @@ func (g *judge) waited(l *life) {
 			others = append(others, stretch{o.asked, o.ended})
 		}
 	}
-	person := []stretch{{l.asked, l.approved}}
+	person, throttling := []stretch{{l.asked, l.approved}}, g.throttling(l)
 	if len(l.After) > 0 && l.Kind != job.KindScheduled {
 		g.chained(l)
 	}
@@ -65,7 +65,7 @@ func (g *judge) waited(l *life) {
 		if l.Kind == job.KindBackfill { // it yields to other runs
 			continue
 		}
-		if idle, ok := uncovered(due, at, g.down, g.paused[""], g.paused[l.Job], others, person, g.limited(l, queued)); ok {
+		if idle, ok := uncovered(due, at, g.down, g.paused[""], g.paused[l.Job], others, person, g.limited(l, queued), throttling); ok {
 			g.fail("attempt %d of %s (%s) began at %v, but nothing held it back at %v", i+1, l.Name(), j.Spec.Overlap, at, idle)
 		}
 		if i > 0 && within(at, g.paused[""], g.paused[l.Job]) && !g.preparedBefore(l, i, at) {

@@ -12,11 +12,12 @@ import (
 // job's runs, so every replica gets the same. A job without a rate, a breaker and limits has no throttle.
 type throttle struct {
 	pace         policy.Pace
-	attempts     []policy.BreakerAttempt // ended attempts for the breaker, by their ends
-	droppedUpTo  time.Time               // end of the last attempt that was dropped from attempts; zero: none was
-	outOfOrder   bool                    // an older attempt came after a drop, so a wrong attempt may have been dropped
 	breaker      policy.BreakerState
-	queued, left []*limitWaiter // queued: the job's present places in queues of limits; left: its places before this decision
+	attempts     []policy.BreakerAttempt // the latest ended attempts for the breaker, by their ends
+	before       policy.BreakerState     // the breaker before these attempts
+	droppedUpTo  time.Time               // end of the last attempt that was dropped from attempts; zero: none was
+	outOfOrder   bool                    // an attempt came after a later one had been dropped, so before lacks it
+	queued, left []*limitWaiter          // queued: the job's present places in queues of limits; left: its places before this decision
 }
 
 // rate returns the interval of the job's rate, zero if it has none.
@@ -76,11 +77,12 @@ func (p *Planner) rebuildBreaker(j *jobState, now time.Time) {
 	if j.throttle == nil || !j.throttle.outOfOrder || j.def == nil || j.def.Spec.Breaker == nil {
 		return
 	}
-	j.throttle.attempts, j.throttle.droppedUpTo, j.throttle.outOfOrder = nil, time.Time{}, false
+	th := j.throttle
+	th.attempts, th.before, th.breaker, th.droppedUpTo, th.outOfOrder = nil, policy.BreakerState{}, policy.BreakerState{}, time.Time{}, false
 	for r := range j.all {
 		j.addAttempts(nil, r, now)
 	}
-	j.updateBreaker()
+	j.dropAttempts()
 	p.publishBreaker(j)
 }
 
@@ -96,7 +98,7 @@ func (p *Planner) observeAttempts(j *jobState, old, r *job.Run, now time.Time) {
 	}
 	if j.def.Spec.Breaker != nil && r != nil {
 		j.addAttempts(old, r, now)
-		j.updateBreaker()
+		j.dropAttempts()
 		p.publishBreaker(j)
 	}
 }
@@ -162,19 +164,21 @@ func (j *jobState) addAttempts(old, r *job.Run, now time.Time) {
 			}
 			return -1
 		})
-		th.outOfOrder = th.outOfOrder || i < len(th.attempts) && !th.droppedUpTo.IsZero()
 		th.attempts = slices.Insert(th.attempts, i, t)
+		if i < len(th.attempts)-1 {
+			th.breaker, i = th.before.Clone(), 0
+		}
+		for _, t := range th.attempts[i:] {
+			th.breaker.Add(j.def.Spec.Breaker, t)
+		}
 	}
 }
 
-// updateBreaker computes the breaker's state, and drops attempts that are too old to matter.
-func (j *jobState) updateBreaker() {
+// dropAttempts drops the attempts that are too old to come out of order.
+func (j *jobState) dropAttempts() {
 	th := j.throttle
-	for {
-		var counted int
-		if th.breaker, counted = policy.Breaker(j.def.Spec.Breaker, th.attempts); counted <= j.breakerWindow() {
-			return
-		}
+	for len(th.attempts) > j.breakerWindow() {
+		th.before.Add(j.def.Spec.Breaker, th.attempts[0])
 		th.droppedUpTo = th.attempts[0].Ended
 		th.attempts = slices.Delete(th.attempts, 0, 1)
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -15,53 +16,54 @@ type BreakerAttempt struct {
 }
 
 // BreakerState says whether a job's runs may begin. The zero state is closed: they may.
-type BreakerState struct {
-	Open   bool
-	Until  time.Time // if open: no run begins before it, and from then on one run at a time may begin
-	Failed int       // number of failed attempts in the window when the breaker opened
-}
-
-// Breaker returns the state of the breaker after attempts, which are in the order of their ends. counted is the number of
-// attempts that the breaker takes into account.
 //
-// The breaker opens when, of the latest b.Window attempts, at least FailureRatio × Window have failed. If there have been fewer
+// The breaker opens when, of the latest Window attempts, at least FailureRatio × Window have failed. If there have been fewer
 // attempts, it needs the same number of failures: missing attempts count as successes. After OpenFor, one run at a time may
 // start as a trial. If the trial succeeds, the breaker closes and forgets all earlier attempts. If it fails, the breaker opens
 // again. Attempts that began before OpenFor had passed do not count while the breaker is open.
-func Breaker(b *job.Breaker, attempts []BreakerAttempt) (s BreakerState, counted int) {
-	needed := BreakerFailures(b)
-	from, failed := 0, 0 // start of the window, and failures in it
-	for i, a := range attempts {
-		if s.Open && a.Began.Before(s.Until) {
-			continue
-		}
-		counted++
-		switch {
-		case s.Open && !a.Failed:
-			s, from, failed = BreakerState{}, i+1, 0
-			continue
-		case s.Open:
-			s.Until = a.Ended.Add(b.OpenFor.Std())
-			continue
-		}
-		if a.Failed {
-			failed++
-		}
-		if i-from == b.Window {
-			if attempts[from].Failed {
-				failed--
-			}
-			from++
-		}
-		if failed >= needed {
-			s = BreakerState{Open: true, Until: a.Ended.Add(b.OpenFor.Std()), Failed: failed}
-		}
-	}
-	return s, counted
+type BreakerState struct {
+	Open   bool
+	Until  time.Time // if open: no run begins before it, and from then on one run at a time may begin
+	Failed int       // number of failed attempts in the window; if open, when it opened
+	latest []bool    // the attempts in the window, the earliest first: whether they failed
 }
 
-// BreakerLookBack returns how many of a job's latest counted attempts a leader must remember for b. It is two windows: the
-// attempts that opened the breaker, and those that have ended since. It is 0 if b is nil.
+// Add takes in an attempt that ended after all attempts before.
+func (s *BreakerState) Add(b *job.Breaker, a BreakerAttempt) {
+	switch {
+	case s.Open && a.Began.Before(s.Until):
+		return
+	case s.Open && a.Failed:
+		s.Until = a.Ended.Add(b.OpenFor.Std())
+		return
+	case s.Open:
+		*s = BreakerState{}
+		return
+	}
+	s.latest = append(s.latest, a.Failed)
+	if a.Failed {
+		s.Failed++
+	}
+	if len(s.latest) > b.Window {
+		if s.latest[0] {
+			s.Failed--
+		}
+		s.latest = s.latest[1:]
+	}
+	if s.Failed >= BreakerFailures(b) {
+		*s = BreakerState{Open: true, Until: a.Ended.Add(b.OpenFor.Std()), Failed: s.Failed}
+	}
+}
+
+// Clone returns a copy that Add does not share with s.
+func (s *BreakerState) Clone() BreakerState {
+	c := *s
+	c.latest = slices.Clone(s.latest)
+	return c
+}
+
+// BreakerLookBack returns how many of a job's latest attempts must be remembered for b. It is two windows: the attempts that
+// opened the breaker, and those that have ended since. It is 0 if b is nil.
 func BreakerLookBack(b *job.Breaker) int {
 	if b == nil {
 		return 0
