@@ -288,11 +288,6 @@ func quietly(t *testing.T, seed uint64, log func(string, ...any)) bool {
 	}
 	g.steps()
 	g.limits()
-	for name, limit := range quietLimits {
-		if !limit.Rate.IsZero() {
-			g.paced(name, triesOf(g.holders(name)), limit.Rate)
-		}
-	}
 	g.backfills()
 	for _, e := range g.errs {
 		t.Errorf("seed %d: %s", seed, e)

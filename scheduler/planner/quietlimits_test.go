@@ -74,6 +74,9 @@ func (l *life) queued() time.Time {
 
 // limits judges that no limit was exceeded, and that no run overtook another one.
 func (g *judge) limits() {
+	for name, limit := range quietLimits {
+		g.paced(name, triesOf(g.holders(name)), limit.Rate)
+	}
 	for _, l := range g.lives {
 		for _, name := range g.limitsOf(l) {
 			for i, h := range l.holds {
