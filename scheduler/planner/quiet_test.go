@@ -27,6 +27,7 @@ type quiet struct {
 	lives   map[string]*life     // all runs, by name
 	scanned int
 	skips   map[string][]*job.Event // skipped ranges of each job
+	late    map[string][]time.Time  // when slots were reported as late, by run
 	down    []stretch               // when no replica led
 	orders  map[string]int          // how many backfills of each job were ordered
 	paused  map[string][]stretch    // by job; "": all jobs
@@ -61,13 +62,18 @@ var never = midnight.Add(10_000 * time.Hour)
 func newQuiet(seed uint64, log func(string, ...any)) *quiet {
 	q := &quiet{
 		Rand: rand.New(rand.NewPCG(seed, 2)), seed: seed, now: midnight.Add(time.Millisecond), store: newFakeStore(),
-		ends: make(map[string]time.Time), lives: make(map[string]*life), skips: make(map[string][]*job.Event),
+		ends: make(map[string]time.Time), late: make(map[string][]time.Time), lives: make(map[string]*life), skips: make(map[string][]*job.Event),
 		paused: make(map[string][]stretch), orders: make(map[string]int), eras: make(map[string][]era), dead: make(map[string]bool),
 	}
 	q.log = func(format string, args ...any) { log(q.now.Format("15:04:05.000 ")+format, args...) }
 	q.config.ArmAhead = []time.Duration{0, 2 * time.Second, 10 * time.Second}[q.IntN(3)]
 	q.store.onCommit = func(d job.Decision) {
-		if e := d.Event; e != nil && e.Kind == job.EventSkipped {
+		e := d.Event
+		if e != nil && e.Kind == job.EventLate {
+			q.late[e.Run] = append(q.late[e.Run], q.now)
+			q.log("late %s", e.Run)
+		}
+		if e != nil && e.Kind == job.EventSkipped {
 			copied := *e
 			copied.At = q.now
 			q.skips[d.Job] = append(q.skips[d.Job], &copied)

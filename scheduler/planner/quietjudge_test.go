@@ -13,7 +13,7 @@ import (
 
 // judge says what the documentation allows to become of each slot and run, and compares it with what became of it. It knows nothing of
 // how the planner decides. It covers slots, missed, overlap, pauses, retries, start_within, approvals, limits, workflows that the
-// schedule or a client starts, backfills, rates and breakers. It does not cover edits of steps and calendars.
+// schedule or a client starts, backfills, rates, breakers and finish_by. It does not cover edits of steps and calendars.
 type judge struct {
 	*quiet
 	until time.Time // what begins later is not judged
@@ -285,6 +285,7 @@ func quietly(t *testing.T, seed uint64, log func(string, ...any)) bool {
 	}
 	for _, l := range q.lives {
 		g.waited(l)
+		g.deadline(l)
 	}
 	g.steps()
 	g.limits()

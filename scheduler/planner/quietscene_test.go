@@ -87,7 +87,7 @@ func (q *quiet) sometimes(spec job.Spec) job.Spec {
 	if q.chance(0.2) {
 		spec.StartWithin = job.Duration(time.Second + q.upTo(50*time.Second))
 	}
-	return q.throttled(spec)
+	return q.finishBy(q.throttled(spec))
 }
 
 var quietLimits = map[string]job.LimitSpec{"one": {Concurrent: 1}, "few": {Concurrent: 2}, "slow": {Rate: job.Rate{Count: 8, Per: time.Minute}}}

@@ -65,7 +65,7 @@ func (g *judge) waited(l *life) {
 		if l.Kind == job.KindBackfill { // it yields to other runs
 			continue
 		}
-		if idle, ok := uncovered(due, at, g.down, g.paused[""], g.paused[l.Job], others, person, g.limited(l, queued), throttling); ok {
+		if idle, ok := uncovered(due, at, g.down, g.paused[""], g.paused[l.Job], others, person, g.limited(l, queued), throttling, g.unnoticed(l)); ok {
 			g.fail("attempt %d of %s (%s) began at %v, but nothing held it back at %v", i+1, l.Name(), j.Spec.Overlap, at, idle)
 		}
 		if i > 0 && within(at, g.paused[""], g.paused[l.Job]) && !g.preparedBefore(l, i, at) {
@@ -86,6 +86,19 @@ func (g *judge) waited(l *life) {
 	case !once && l.State == job.Lost && lost < 5:
 		g.fail("run %s was not repeated although its worker was lost: %s", l.Name(), describe(l.Run))
 	}
+}
+
+// unnoticed returns for how long a new leader did not know that the worker of a run was dead.
+func (g *judge) unnoticed(l *life) (list []stretch) {
+	const notices = 7 * time.Second
+	for _, d := range g.down {
+		for _, h := range l.holds {
+			if h.has(d.to) && !h.to.After(d.to.Add(notices)) && !slices.ContainsFunc(l.over, h.to.Equal) {
+				list = append(list, stretch{d.to, h.to})
+			}
+		}
+	}
+	return list
 }
 
 // chained judges a run of a workflow that a client or a backfill started, by the runs that it follows.
