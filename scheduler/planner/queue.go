@@ -122,11 +122,13 @@ func (p *Planner) holdPlace(j *jobState, d *job.Decision, now time.Time) {
 	if j.def == nil || len(j.def.Spec.Limits) == 0 || j.throttle != nil && len(j.throttle.queued) > 0 {
 		return
 	}
+	begun := slices.Collect(j.live.haveBegun)
 	for _, r := range j.live.order {
 		if r.Due.After(now) {
 			return
 		}
-		if r.State == job.Pending && !r.Ahead && (d.Run == nil || d.Run.ID != r.ID) {
+		// A run that waits for its next attempt, or was approved, is due later than the runs that wait for it.
+		if r.State == job.Pending && !r.Ahead && (d.Run == nil || d.Run.ID != r.ID) && !isBlocked(r, begun, j.def.Spec) {
 			if p.waitsForLimits(j, r, d, now) {
 				p.hold(j, r)
 			}
@@ -145,7 +147,7 @@ func (p *Planner) waitsForLimits(j *jobState, r *liveRun, d *job.Decision, now t
 		return false
 	}
 	armed := d.Run != nil && d.Run.State == job.Armed
-	if armed && !p.mayOverlap(j, r.Run) || spec.Overlap != job.OverlapAllow && isBlocked(r, slices.Collect(j.live.haveBegun), spec) {
+	if armed && !p.mayOverlap(j, r.Run) {
 		return false
 	}
 	worker, _ := p.choose(j, spec, r.Run, now)
