@@ -52,10 +52,12 @@ func ParentsText(after []After) string {
 
 // Parent is a run that another run follows, as the record of the other run names it.
 type Parent struct {
-	Job   string `json:"job"`
-	ID    string `json:"id,omitempty"` // "": the id of the run that follows
-	When  When   `json:"when,omitempty"`
-	State State  `json:"state,omitempty"` // how it ended; "": the run that follows waits for its end, or it has no record
+	Job  string `json:"job"`
+	ID   string `json:"id,omitempty"` // "": the id of the run that follows
+	When When   `json:"when,omitempty"`
+	// State is how it ended. "": the run that follows waits for its end, or it has no record. A run that waits has a State if
+	// history lost the record before.
+	State State `json:"state,omitempty"`
 	// Outputs says that it has outputs.
 	Outputs bool `json:"outputs,omitempty"`
 }

@@ -39,8 +39,12 @@ func Decide(r *job.Run, standing func(job.Parent) Standing) Verdict {
 		switch {
 		case s.NoJob:
 			missing = first(missing, "parent "+p.Job+" does not exist")
-		case s.Missing:
+		case s.Missing && p.State == "":
 			missing = first(missing, "parent "+p.Job+" has no run "+p.Job+"/"+p.RunID(r))
+		case s.Missing:
+			if !p.When.Met(p.State) {
+				unmet = first(unmet, Reason(p.Job, p.State))
+			}
 		case s.Run == nil:
 			if v.Waits == "" {
 				v.Waits = p.Job

@@ -59,18 +59,23 @@ func (f Records) ruledOut(r *job.Run, skips map[string]bool) bool {
 	})
 }
 
-// followed returns the id of the run of a parent that a step follows when it runs again: latest, the latest run of that parent. If
-// history has lost it, it is the one that the step before followed, or would have followed. before and latest may be nil.
-func followed(before, latest *job.Run, parent, id string) string {
+// followed returns the run of a parent that a step follows when it runs again: latest, the latest run of that parent. If history has
+// lost it, it is the one that the step before followed, with its end, or would have followed. before and latest may be nil.
+func followed(before, latest *job.Run, parent, id string) job.Parent {
 	if latest != nil {
-		return latest.ID
+		return job.Parent{Job: parent, ID: latest.ID}
 	}
 	if before != nil {
 		for i := range before.After {
-			if a := &before.After[i]; a.Job == parent {
-				return a.RunID(before)
+			a := before.After[i]
+			if a.Job != parent {
+				continue
 			}
+			if a.ID = a.RunID(before); a.State == job.Skipped && before.SlotSkipped { // perhaps with its whole slot
+				a.State = ""
+			}
+			return a
 		}
 	}
-	return id
+	return job.Parent{Job: parent, ID: id}
 }

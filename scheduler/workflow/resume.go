@@ -83,10 +83,11 @@ func (g Graph) Resume(
 		step := stepOf(r, before, name)
 		step.Generation = generation(name)
 		for _, a := range g.parents[name] {
-			p := job.Parent{Job: a.Job, When: a.When}
+			p := job.Parent{Job: a.Job}
 			if !again[a.Job] {
-				p.ID = followed(before, latest(a.Job), a.Job, first)
+				p = followed(before, latest(a.Job), a.Job, first)
 			}
+			p.When = a.When
 			step.After = append(step.After, p)
 		}
 		steps = append(steps, step)

@@ -78,6 +78,16 @@ func TestWhatAResumeRepeats(t *testing.T) {
 			joined, "load/v", []*job.Run{run("load", "v", "load/x", job.Failed), run("join", "v", "join/x", job.Skipped, load, stock)},
 			[]string{"join/y of join/v after load/y stock/w"},
 		},
+		"a step whose record says how the run that the history has lost ended": {
+			joined, "load/x", []*job.Run{run("join", "x", "", job.Skipped, load, job.Parent{Job: "stock", State: job.Succeeded})},
+			[]string{"join/y of join/x after load/y stock/x (succeeded)"},
+		},
+		"a step whose record does not say whether that run was skipped with its slot": {
+			joined, "load/x", []*job.Run{{Job: "join", ID: "x", State: job.Skipped, SlotSkipped: true, After: []job.Parent{
+				load, {Job: "stock", State: job.Skipped},
+			}}},
+			[]string{"join/y of join/x after load/y stock/x"},
+		},
 	} {
 		runs := map[string]*job.Run{"load/x": run("load", "x", "", job.Failed)}
 		for _, r := range c.runs {
@@ -272,7 +282,11 @@ func resumed(steps []job.Run) (list []string) {
 	for _, r := range steps {
 		var after []string
 		for _, p := range r.After {
-			after = append(after, p.Job+"/"+p.RunID(&r))
+			text := p.Job + "/" + p.RunID(&r)
+			if p.State != "" {
+				text += " (" + string(p.State) + ")"
+			}
+			after = append(after, text)
 		}
 		list = append(list, fmt.Sprintf("%s of %s after %s", r.Name(), r.RetryOf, strings.Join(after, " ")))
 	}

@@ -136,4 +136,11 @@ func TestDecide(t *testing.T) {
 	if want := []job.Parent{{Job: "a", State: job.Succeeded, Outputs: true}, {Job: "b", State: job.Succeeded}}; !slices.Equal(v.After, want) {
 		t.Errorf("got %+v, want %+v", v.After, want)
 	}
+	lost := func(job.Parent) workflow.Standing { return workflow.Standing{Missing: true} }
+	for state, skip := range map[job.State]string{job.Succeeded: "", job.Failed: "parent a failed", "": "parent a has no run a/x"} {
+		v := workflow.Decide(&job.Run{ID: "x", After: []job.Parent{{Job: "a", State: state}}}, lost)
+		if v.Skip != skip || v.Waits != "" || v.After[0].State != state {
+			t.Errorf("history has lost a run that ended %q: got %+v", state, v)
+		}
+	}
 }
