@@ -59,8 +59,8 @@ func (f Records) ruledOut(r *job.Run, skips map[string]bool) bool {
 	})
 }
 
-// followed returns the run of a parent that a step follows when it runs again: latest, the latest run of that parent. If history has
-// lost it, it is the one that the step before followed, with its end, or would have followed. before and latest may be nil.
+// followed returns the run of a parent that a step follows when it runs again: latest, the latest run of that parent. If history
+// has lost it, it is the one that the step before followed, with its end, or would have followed. before and latest may be nil.
 func followed(before, latest *job.Run, parent, id string) job.Parent {
 	if latest != nil {
 		return job.Parent{Job: parent, ID: latest.ID}
