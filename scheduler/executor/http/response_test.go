@@ -43,9 +43,9 @@ func TestStatus(t *testing.T) {
 		{302, "", []int{302}, job.Outcome{State: job.Succeeded}},
 		{302, "", nil, job.Outcome{State: job.Failed, Reason: "status 302 Found: redirects are not followed"}},
 		{304, "", nil, job.Outcome{State: job.Failed, Reason: "status 304 Not Modified"}},
-		{307, "5", nil, job.Outcome{State: job.Failed, Reason: "status 307 Temporary Redirect: redirects are not followed"}},
+		{307, "5", nil, job.Outcome{State: job.Failed, Reason: "status 307 Temporary Redirect: redirects are not followed", After: 5 * time.Second}},
 		{400, "", nil, job.Outcome{State: job.Failed, Reason: "status 400 Bad Request"}},
-		{404, "5", nil, job.Outcome{State: job.Failed, Reason: "status 404 Not Found"}},
+		{404, "5", nil, job.Outcome{State: job.Failed, Reason: "status 404 Not Found", After: 5 * time.Second}},
 		{408, "", nil, job.Outcome{State: job.Failed, Reason: "status 408 Request Timeout", Retry: true}},
 		{425, "", nil, job.Outcome{State: job.Failed, Reason: "status 425 Too Early", Retry: true}},
 		{429, "120", nil, job.Outcome{State: job.Failed, Reason: "status 429 Too Many Requests", Retry: true, After: 2 * time.Minute}},
@@ -90,7 +90,7 @@ func TestAFailureStatusStandsAfterATimeout(t *testing.T) {
 		status int
 		want   job.Outcome
 	}{
-		{404, job.Outcome{State: job.Failed, At: at, Exit: new(404), Reason: "status 404 Not Found"}},
+		{404, job.Outcome{State: job.Failed, At: at, Exit: new(404), Reason: "status 404 Not Found", After: 7 * time.Second}},
 		{429, job.Outcome{State: job.Failed, At: at, Exit: new(429), Reason: "status 429 Too Many Requests", Retry: true, After: 7 * time.Second}},
 	} {
 		t.Run(fmt.Sprint(tt.status), func(t *testing.T) {

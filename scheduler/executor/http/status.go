@@ -15,8 +15,8 @@ import (
 const maxRetryAfter = 24 * time.Hour
 
 // judge returns the outcome of a response. It is a success for the statuses that the job expects, by default all 2xx. For
-// 408, 425, 429 and 5xx it is a failure that asks for a retry, after Retry-After if the response has it. For other
-// statuses it is a final failure.
+// 408, 425, 429 and 5xx it is a failure that asks for a retry. For other statuses it is a final failure, unless the job's retry
+// policy names them. A retry waits for the Retry-After of the response.
 func judge(resp *http.Response, expect []int, now time.Time) job.Outcome {
 	code := resp.StatusCode
 	o := job.Outcome{State: job.Failed, Exit: &code}
@@ -26,8 +26,8 @@ func judge(resp *http.Response, expect []int, now time.Time) job.Outcome {
 		return o
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests, code/100 == 5:
 		o.Retry = true
-		o.After = retryAfter(resp.Header, now)
 	}
+	o.After = retryAfter(resp.Header, now)
 	o.Reason = strings.TrimSpace(fmt.Sprintf("status %d %s", code, http.StatusText(code)))
 	switch {
 	case code/100 == 3 && resp.Header.Get("Location") != "":
