@@ -65,7 +65,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	if req.Spec.Heartbeat > 0 {
 		address, stop, err := listen(&req)
 		if err != nil {
-			o := failure(err)
+			o := failure(e.cfg.User, err)
 			o.At = e.now()
 			return o
 		}
@@ -86,7 +86,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	if p.unable != nil {
 		o = executor.KindAway(p.unable)
 	} else if p.err != nil {
-		o = failure(p.err)
+		o = failure(e.cfg.User, p.err)
 	} else if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok {
 		o = interrupted // the program was not started
 	} else {
@@ -167,25 +167,25 @@ func (e *Executor) program(req *executor.Request, notify, output string, resolve
 func (e *Executor) run(ctx context.Context, req *executor.Request, prog program, out io.Writer) job.Outcome {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return failure(fmt.Errorf("make pipe for output: %w", err))
+		return failure(e.cfg.User, fmt.Errorf("make pipe for output: %w", err))
 	}
 	defer r.Close()
 
 	group, err := e.group(req)
 	if err != nil {
 		w.Close()
-		return failure(err)
+		return failure(e.cfg.User, err)
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	p, err := startPatiently(ctx, func() (*process, error) { return start(prog, group, w, &wg) })
+	p, err := startPatiently(ctx, prog.user, func() (*process, error) { return start(prog, group, w, &wg) })
 	w.Close()
 	if err != nil {
 		err = errors.Join(startError(prog, err), e.dissolve(group))
 		if o, ended := executor.Interrupted(ctx, req, e.now()); ended {
 			return o
 		}
-		return failure(err)
+		return failure(e.cfg.User, err)
 	}
 	p.mark, p.sweeper = req.Mark, &e.sweeper
 	drained := make(chan struct{})

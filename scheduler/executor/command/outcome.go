@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,10 +58,10 @@ type permanentError struct {
 
 func (e *permanentError) Error() string { return e.text }
 
-// failure returns the outcome of an attempt whose program could not be started. If the worker has no descriptor for it, or no
-// program can be started now, the attempt has not begun.
-func failure(err error) job.Outcome {
-	if executor.NoDescriptor(err) || isShortage(err) && CheckStart() != nil {
+// failure returns the outcome of an attempt whose program could not be started as user u. If the worker has no descriptor for it, or
+// no program of the user can be started now, the attempt has not begun.
+func failure(u *User, err error) job.Outcome {
+	if executor.NoDescriptor(err) || isShortage(err) && u.CheckStart() != nil {
 		return executor.NotBegun(err)
 	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
@@ -83,19 +82,6 @@ var shortages = []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.
 
 func isShortage(err error) bool {
 	return slices.ContainsFunc(shortages, func(s error) bool { return errors.Is(err, s) })
-}
-
-// CheckStart returns why no program can be started now; nil if one can. A failed start alone does not show that: the job
-// may have exhausted its own limits, or need more memory than other programs.
-func CheckStart() error {
-	err := (&exec.Cmd{Path: "/"}).Start() // creates a child, which then cannot execute a directory
-	if !isShortage(err) {
-		return nil
-	}
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pe.Err
-	}
-	return fmt.Errorf("no program can be started: %w", err)
 }
 
 // startError describes in plain words why the kernel refused to start the program. err is the error of the kernel.

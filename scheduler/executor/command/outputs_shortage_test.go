@@ -101,7 +101,7 @@ func TestOutputsAreMadeAgain(t *testing.T) {
 // TestAStartWithoutDescriptorsHasNotBegun covers a worker whose other attempts give back descriptors before the check of a start.
 func TestAStartWithoutDescriptorsHasNotBegun(t *testing.T) {
 	for _, err := range []error{syscall.EMFILE, syscall.ENFILE} {
-		if o := failure(fmt.Errorf("make pipe for output: %w", err)); !o.NotBegun || o.State != job.Lost {
+		if o := failure(nil, fmt.Errorf("make pipe for output: %w", err)); !o.NotBegun || o.State != job.Lost {
 			t.Errorf("%v: got %+v, want an attempt that has not begun", err, o)
 		}
 	}

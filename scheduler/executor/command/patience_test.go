@@ -31,7 +31,7 @@ func TestAShortageOfAMoment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tries := 0
 			began := time.Now()
-			_, err := startPatiently(t.Context(), func() (*process, error) {
+			_, err := startPatiently(t.Context(), nil, func() (*process, error) {
 				if tries++; tries <= tc.fails {
 					return nil, fmt.Errorf("fork/exec: %w", tc.err)
 				}
@@ -47,7 +47,7 @@ func TestAShortageOfAMoment(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), firstStartPause/2)
 			defer cancel()
 			began := time.Now()
-			_, err := startPatiently(ctx, func() (*process, error) { return nil, syscall.ETXTBSY })
+			_, err := startPatiently(ctx, nil, func() (*process, error) { return nil, syscall.ETXTBSY })
 			if took := time.Since(began); err == nil || took != firstStartPause/2 {
 				t.Errorf("ended after %v with %v", took, err)
 			}

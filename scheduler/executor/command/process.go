@@ -70,12 +70,12 @@ const (
 	lastStartPause  = 400 * time.Millisecond
 )
 
-// startPatiently calls start, which starts the program. A shortage may last for a moment, and a program that is just being written
-// cannot be executed. Such a job must not fail.
-func startPatiently(ctx context.Context, start func() (*process, error)) (*process, error) {
+// startPatiently calls start, which starts the program as user u. A shortage may last for a moment, and a program that is just being
+// written cannot be executed. Such a job must not fail.
+func startPatiently(ctx context.Context, u *User, start func() (*process, error)) (*process, error) {
 	for pause := firstStartPause; ; pause *= 2 {
 		p, err := start()
-		again := errors.Is(err, syscall.ETXTBSY) || isShortage(err) && CheckStart() == nil
+		again := errors.Is(err, syscall.ETXTBSY) || isShortage(err) && u.CheckStart() == nil
 		if !again || pause > lastStartPause {
 			return p, err
 		}

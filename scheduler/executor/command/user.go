@@ -124,23 +124,44 @@ func (u *User) own(path string) error {
 	return nil
 }
 
-// Check returns why this process cannot run programs as the user, and what to do; nil if it can. It starts a child that becomes
-// the user, and then cannot execute a directory.
+// Check returns why this process cannot run programs as the user, and what to do; nil if it can. A shortage, which may pass, is no
+// reason.
 func (u *User) Check() error {
 	if u.same() {
 		return nil
 	}
 	const hint = "start rota as root, or as a user with " +
 		"CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_SYS_PTRACE"
-	err := (&exec.Cmd{Path: "/", SysProcAttr: u.attributes(&syscall.SysProcAttr{})}).Start()
-	if err != nil && !errors.Is(err, syscall.EACCES) {
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pe.Err
-		}
+	if err := u.tryStart(); err != nil && !isShortage(err) {
 		return fmt.Errorf("this process may not start programs as user %s: %w; %s", u.Name, err, hint)
 	}
 	if missing := missingCapabilities(); len(missing) > 0 {
 		return fmt.Errorf("this process cannot control programs of user %s without %s; %s", u.Name, strings.Join(missing, ", "), hint)
 	}
 	return nil
+}
+
+// CheckStart returns why no program of the user can be started now; nil if one can. A failed start alone does not show that: the
+// job may have exhausted its own limits, or need more memory than other programs. The kernel limits the processes of each user.
+func (u *User) CheckStart() error {
+	err := u.tryStart()
+	switch {
+	case !isShortage(err):
+		return nil
+	case u.same():
+		return fmt.Errorf("no program can be started: %w", err)
+	}
+	return fmt.Errorf("no program of user %s can be started: %w", u.Name, err)
+}
+
+// tryStart starts a child that becomes the user, and then cannot execute a directory. It returns any other error of the kernel.
+func (u *User) tryStart() error {
+	err := (&exec.Cmd{Path: "/", SysProcAttr: u.attributes(&syscall.SysProcAttr{})}).Start()
+	if errors.Is(err, syscall.EACCES) {
+		return nil
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err
+	}
+	return err
 }
