@@ -58,8 +58,8 @@ type permanentError struct {
 
 func (e *permanentError) Error() string { return e.text }
 
-// failure returns the outcome of an attempt whose program could not be started as user u. If the worker has no descriptor for it, or
-// no program of the user can be started now, the attempt has not begun.
+// failure returns the outcome of an attempt whose program could not be started as user u. If the worker has no descriptor for it,
+// or no program of the user can be started now, the attempt has not begun.
 func failure(u *User, err error) job.Outcome {
 	if executor.NoDescriptor(err) || isShortage(err) && u.CheckStart() != nil {
 		return executor.NotBegun(err)

@@ -70,8 +70,8 @@ const (
 	lastStartPause  = 400 * time.Millisecond
 )
 
-// startPatiently calls start, which starts the program as user u. A shortage may last for a moment, and a program that is just being
-// written cannot be executed. Such a job must not fail.
+// startPatiently calls start, which starts the program as user u. A shortage may last for a moment, and a program that is just
+// being written cannot be executed. Such a job must not fail.
 func startPatiently(ctx context.Context, u *User, start func() (*process, error)) (*process, error) {
 	for pause := firstStartPause; ; pause *= 2 {
 		p, err := start()
