@@ -172,8 +172,8 @@ func copyFile(from, to string) error {
 func (m *machines) sh(host, commands string) (out string, code int) {
 	m.t.Helper()
 	m.need(host)
-	// Exported variables last, as they do in a session.
-	script := "[ ! -e .session ] || . ./.session\n" + commands + "\nexport -p | grep -v ' PWD=\\| OLDPWD=' >.session\n"
+	// Exported variables last, as they do in a session. A last command with ! does not end a shell with -e, so its status counts here.
+	script := "[ ! -e .session ] || . ./.session\n" + commands + "\nstatus=$?\nexport -p | grep -v ' PWD=\\| OLDPWD=' >.session\nexit $status\n"
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.t.Context()), commandTimeout) // also serves clean-ups of the test
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(scratch, "on"), host, "sh", "-euc", script)

@@ -15,7 +15,7 @@ func TestUpgradeAndGoBack(t *testing.T) {
 	}
 	page.run("Upgrade")
 	for _, host := range hosts {
-		m.must(host, "cmp /usr/local/bin/rota rota-new; ! cmp -s rota-new rota-old; cmp /proc/$(pgrep -P $(cat /var/log/rota.pid) | head -n 1)/exe rota-new")
+		m.must(host, "cmp /usr/local/bin/rota rota-new; cmp -s rota-new rota-old && exit 1; cmp /proc/$(pgrep -P $(cat /var/log/rota.pid) | head -n 1)/exe rota-new")
 	}
 	page.run("Go back")
 	for _, host := range hosts {

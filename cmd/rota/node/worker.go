@@ -11,6 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/presence"
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
+	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/worker"
 )
@@ -50,7 +51,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: slices.Sorted(maps.Keys(n.cfg.Handlers)),
 		Limits: groups.Controllers(), Kinds: n.kinds(), TLSOptional: n.optionalTLS(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
-		Uploads: n.openUploads(), NannyCommand: n.cfg.Nanny, StartCheck: n.user.CheckStart, KindCheck: executors.Check,
+		Uploads: n.openUploads(), NannyCommand: n.cfg.Nanny, StartCheck: command.CheckStart, KindCheck: executors.Check,
 		Pressure: worker.PressureReader(), PressureLimits: n.pressureLimits(),
 		Observer: n.metrics, Now: n.now, LeaderNow: n.clocks.LeaderNow,
 	}.Defaults()

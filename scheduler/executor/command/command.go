@@ -118,11 +118,11 @@ func (e *Executor) prepare(req *executor.Request, notify string) (p preparation)
 	return p
 }
 
-// Check returns nil if programs have a directory for outputs.
+// Check returns nil if programs have a directory for outputs, and their user may start them.
 func (e *Executor) Check(context.Context) error {
 	path, err := e.outputs.path()
 	if err == nil && !e.cfg.User.same() {
-		err = os.RemoveAll(filepath.Dir(path))
+		err = errors.Join(os.RemoveAll(filepath.Dir(path)), e.cfg.User.CheckStart())
 	}
 	return err
 }
@@ -178,7 +178,7 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	p, err := startPatiently(ctx, prog.user, func() (*process, error) { return start(prog, group, w, &wg) })
+	p, err := startPatiently(ctx, e.cfg.User, func() (*process, error) { return start(prog, group, w, &wg) })
 	w.Close()
 	if err != nil {
 		err = errors.Join(startError(prog, err), e.dissolve(group))

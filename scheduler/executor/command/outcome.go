@@ -61,8 +61,12 @@ func (e *permanentError) Error() string { return e.text }
 // failure returns the outcome of an attempt whose program could not be started as user u. If the worker has no descriptor for it,
 // or no program of the user can be started now, the attempt has not begun.
 func failure(u *User, err error) job.Outcome {
-	if executor.NoDescriptor(err) || isShortage(err) && u.CheckStart() != nil {
+	short := isShortage(err) && u.CheckStart() != nil
+	switch {
+	case executor.NoDescriptor(err) || short && CheckStart() != nil:
 		return executor.NotBegun(err)
+	case short: // other kinds of attempts need no process of the user
+		return executor.KindAway(err)
 	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
 	if _, ok := errors.AsType[*refs.RefusedError](err); ok {

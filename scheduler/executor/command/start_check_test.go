@@ -39,7 +39,7 @@ func TestAMachineThatCannotStartProcesses(t *testing.T) {
 	if want := "make pipe for output: pipe2: too many open files, " + job.NotBegun; o.State != job.Lost || o.Reason != want {
 		t.Errorf("got %+v, want it lost, since %q", o, want)
 	}
-	if err := (*command.User)(nil).CheckStart(); err != nil {
+	if err := command.CheckStart(); err != nil {
 		t.Errorf("on a machine without shortages: %v", err)
 	}
 }

@@ -141,8 +141,12 @@ func (u *User) Check() error {
 	return nil
 }
 
+// CheckStart returns why this process can start no program now as its own user; nil if it can.
+func CheckStart() error { return (*User)(nil).CheckStart() }
+
 // CheckStart returns why no program of the user can be started now; nil if one can. A failed start alone does not show that: the
 // job may have exhausted its own limits, or need more memory than other programs. The kernel limits the processes of each user.
+// A user who has exactly as many as allowed may start a program, which then can start no other.
 func (u *User) CheckStart() error {
 	err := u.tryStart()
 	switch {

@@ -52,6 +52,8 @@ func TestStatus(t *testing.T) {
 		{500, "", nil, job.Outcome{State: job.Failed, Reason: "status 500 Internal Server Error", Retry: true}},
 		{503, "Sat, 21 Nov 2026 02:31:00 GMT", nil, job.Outcome{State: job.Failed, Reason: "status 503 Service Unavailable", Retry: true, After: time.Minute}},
 		{503, "Sat, 21 Nov 2026 02:29:00 GMT", nil, job.Outcome{State: job.Failed, Reason: "status 503 Service Unavailable", Retry: true}},
+		{202, "5", nil, job.Outcome{State: job.Succeeded}},
+		{503, "99999999999999999999", nil, job.Outcome{State: job.Failed, Reason: "status 503 Service Unavailable", Retry: true, After: 24 * time.Hour}},
 		{503, "9223372036854775807", nil, job.Outcome{State: job.Failed, Reason: "status 503 Service Unavailable", Retry: true, After: 24 * time.Hour}},
 		{503, "Sat, 21 Nov 2099 02:31:00 GMT", nil, job.Outcome{State: job.Failed, Reason: "status 503 Service Unavailable", Retry: true, After: 24 * time.Hour}},
 		{503, "soon", nil, job.Outcome{State: job.Failed, Reason: "status 503 Service Unavailable", Retry: true}},

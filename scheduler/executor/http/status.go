@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -44,7 +45,7 @@ func judge(resp *http.Response, expect []int, now time.Time) job.Outcome {
 func retryAfter(from http.Header, now time.Time) time.Duration {
 	header := strings.TrimSpace(from.Get("Retry-After"))
 	var after time.Duration
-	if s, err := strconv.ParseUint(header, 10, 63); err == nil {
+	if s, err := strconv.ParseUint(header, 10, 63); err == nil || errors.Is(err, strconv.ErrRange) {
 		after = time.Duration(min(s, uint64(maxRetryAfter/time.Second))) * time.Second
 	} else if at, err := http.ParseTime(header); err == nil {
 		if sent, err := http.ParseTime(from.Get("Date")); err == nil {
