@@ -49,14 +49,14 @@ func addParents(r *job.Run, add func(format string, args ...any)) {
 	for i := range r.After {
 		a := &r.After[i]
 		switch name := a.Job + "/" + a.RunID(r); {
+		case a.State != "":
+			add("Its parent %s ended as %s.", name, a.State)
 		case r.AwaitsParents() && r.Reason != job.ReasonParents: // they have ended, and the reason says what else it waits for
 			add("It follows run %s.", name)
 		case r.AwaitsParents():
 			add("It waits for run %s.", name)
-		case a.State == "":
-			add("Its parent %s has no run %s.", a.Job, name)
 		default:
-			add("Its parent %s ended as %s.", name, a.State)
+			add("Its parent %s has no run %s.", a.Job, name)
 		}
 	}
 }

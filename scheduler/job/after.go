@@ -55,8 +55,8 @@ type Parent struct {
 	Job  string `json:"job"`
 	ID   string `json:"id,omitempty"` // "": the id of the run that follows
 	When When   `json:"when,omitempty"`
-	// State is how it ended. "": the run that follows waits for its end, or it has no record. A run that waits has a State if
-	// history lost the record before.
+	// State is how it ended. "": the run that follows waits for its end, or found no record of it. It is set early if history
+	// lost the record before the run that follows was created.
 	State State `json:"state,omitempty"`
 	// Outputs says that it has outputs.
 	Outputs bool `json:"outputs,omitempty"`

@@ -17,7 +17,7 @@ func (p *Planner) decideAllowed(j *jobState, s slot, now time.Time) *job.Decisio
 		if r.Kind != job.KindScheduled || r.ID == s.id {
 			continue
 		}
-		if s.late && r.State == job.Armed && r.Due.Before(s.due) {
+		if s.late && r.State == job.Armed && r.Slot.Before(s.next) {
 			return nil // late slots run in order: the next is assigned once this one has started
 		}
 		if r.unstarted() {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -255,43 +254,4 @@ func (g *judge) list(runs []*life) string {
 		names = append(names, fmt.Sprintf("%s from %s to %s, delay %v", l.Name(), l.first().Format(time.TimeOnly), l.end().Format(time.TimeOnly), l.delay()))
 	}
 	return strings.Join(names, "; ")
-}
-
-// TestQuietClusterObeysTheDocumentation runs clusters in which leaders and workers die, and judges each slot by the documentation.
-func TestQuietClusterObeysTheDocumentation(t *testing.T) {
-	if *simSeed >= 0 {
-		quietly(t, uint64(*simSeed), t.Logf)
-		return
-	}
-	for seed := range max(1, *simSeeds/10) {
-		if !quietly(t, uint64(seed), func(string, ...any) {}) {
-			t.Fatalf("reproduce with: go test ./scheduler/planner -run QuietCluster -sim.seed=%d -v", seed)
-		}
-	}
-}
-
-func quietly(t *testing.T, seed uint64, log func(string, ...any)) bool {
-	q := newQuiet(seed, log)
-	g := &judge{quiet: q, until: midnight.Add(8 * time.Minute)}
-	if err := q.scene(g.until); err != nil {
-		t.Error(err)
-		return false
-	}
-	for _, name := range q.names {
-		if j := q.store.job(name); !j.Spec.Step() {
-			g.slots(j)
-		}
-		g.throttles(name)
-	}
-	for _, l := range q.lives {
-		g.waited(l)
-		g.deadline(l)
-	}
-	g.steps()
-	g.limits()
-	g.backfills()
-	for _, e := range g.errs {
-		t.Errorf("seed %d: %s", seed, e)
-	}
-	return !t.Failed()
 }

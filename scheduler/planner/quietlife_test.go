@@ -18,6 +18,7 @@ type life struct {
 	created  time.Time
 	armed    []time.Time // when attempts were armed that were not taken back
 	holds    []stretch   // when it was at a worker
+	at       []string    // the sessions of these workers
 	started  []time.Time // when attempts began
 	over     []time.Time // when attempts ended
 	results  []job.State // how they ended
@@ -156,7 +157,7 @@ func (l *life) note(r *job.Run, now time.Time) {
 		l.holds[n-1].to = now
 	}
 	if at(r) && (!at(was) || r.State == job.Armed) {
-		l.holds = append(l.holds, stretch{now, never})
+		l.holds, l.at = append(l.holds, stretch{now, never}), append(l.at, r.Session)
 	}
 	switch {
 	case r.State == job.Armed && was.State != job.Armed:

@@ -72,7 +72,7 @@ func (l *life) queued() time.Time {
 	return l.wanted()
 }
 
-// limits judges that no limit was exceeded, and that no run overtook another one.
+// limits judges that no limit was exceeded, and that no run overtook another one that waited for the same places.
 func (g *judge) limits() {
 	for name, limit := range quietLimits {
 		g.paced(name, triesOf(g.holders(name)), limit.Rate)
@@ -92,7 +92,8 @@ func (g *judge) limits() {
 	}
 }
 
-// overtook reports runs that waited for nothing else than a limit, and should have got it before l.
+// overtook reports runs that waited for nothing else than a limit, and should have got it before l. A rate or a breaker of its job
+// may have held a run back meanwhile, so such runs are left out.
 func (g *judge) overtook(l *life, limit string, at time.Time) {
 	for _, o := range g.lives {
 		spec := g.store.job(o.Job).Spec

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/planner"
 )
 
 // uncovered returns the first time from a time on, and before another one, that lies in none of the stretches.
@@ -90,10 +91,9 @@ func (g *judge) waited(l *life) {
 
 // unnoticed returns for how long a new leader did not know that the worker of a run was dead.
 func (g *judge) unnoticed(l *life) (list []stretch) {
-	const notices = 7 * time.Second
 	for _, d := range g.down {
-		for _, h := range l.holds {
-			if h.has(d.to) && !h.to.After(d.to.Add(notices)) && !slices.ContainsFunc(l.over, h.to.Equal) {
+		for i, h := range l.holds {
+			if g.dead[l.at[i]] && h.has(d.to) && !h.to.After(d.to.Add(planner.DefaultWorkerTTL)) {
 				list = append(list, stretch{d.to, h.to})
 			}
 		}

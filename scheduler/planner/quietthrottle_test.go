@@ -54,7 +54,7 @@ func triesOf(lives []*life) (list []try) {
 func (g *judge) throttles(name string) {
 	g.paced(name, g.tries(name), g.store.job(name).Spec.Rate)
 	for _, b := range g.breaks(name) {
-		trial := b.to
+		probe := b.to
 		for _, t := range g.tries(name) {
 			if t.from.After(b.from) && t.from.Before(b.to) {
 				g.fail("an attempt of %s began at %v, but its breaker is open from %v to %v", t.of.Name(), t.from, b.from, b.to)
@@ -62,10 +62,10 @@ func (g *judge) throttles(name string) {
 			if t.from.Before(b.to) || !t.from.Before(b.closed) {
 				continue
 			}
-			if t.from.Before(trial) {
-				g.fail("two attempts of %s tried behind its breaker at %v", name, t.from)
+			if t.from.Before(probe) {
+				g.fail("two attempts of %s probed its breaker at %v", name, t.from)
 			}
-			trial = t.to
+			probe = t.to
 		}
 	}
 }
@@ -167,14 +167,17 @@ func (g *judge) holders(limit string) (list []*life) {
 	return list
 }
 
-// pacing returns when a rate for some runs may have held one of them back: around the begin of each attempt. What was armed ahead and
-// taken back held the others back, too.
+// pacing returns when a rate for some runs may have held one of them back: around the begin of each attempt. It includes what was armed ahead and
+// taken back.
 func pacing(l *life, runs []*life, rate job.Rate) (list []stretch) {
 	if rate.IsZero() {
 		return nil
 	}
 	for _, t := range triesOf(runs) {
-		list = append(list, stretch{job.Later(t.armed, t.from.Add(-rate.Interval())), t.from.Add(rate.Interval())})
+		if t.of != l {
+			list = append(list, stretch{job.Later(t.armed, t.from.Add(-rate.Interval())), t.from})
+		}
+		list = append(list, stretch{t.from, t.from.Add(rate.Interval())})
 	}
 	for _, o := range runs {
 		for _, h := range o.holds {

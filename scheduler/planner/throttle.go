@@ -8,8 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// throttle is a job's rate and breaker, and its places in the queues of limits. It is computed from the records of the
-// job's runs, so every replica gets the same. A job without a rate, a breaker and limits has no throttle.
+// throttle is a job's rate and breaker, and its places in the queues of limits. It is computed from the records of the job's
+// runs. A replica that started later lacks those that were removed before. A job without a rate, a breaker and limits has no throttle.
 type throttle struct {
 	pace         policy.Pace
 	breaker      policy.BreakerState
@@ -78,11 +78,11 @@ func (p *Planner) rebuildBreaker(j *jobState, now time.Time) {
 		return
 	}
 	th := j.throttle
-	th.attempts, th.before, th.breaker, th.droppedUpTo, th.outOfOrder = nil, policy.BreakerState{}, policy.BreakerState{}, time.Time{}, false
+	th.attempts, th.before, th.droppedUpTo, th.outOfOrder = nil, policy.BreakerState{}, time.Time{}, false
 	for r := range j.all {
-		j.addAttempts(nil, r, now)
+		j.insertAttempts(nil, r, now)
 	}
-	j.dropAttempts()
+	j.countAttempts(-1)
 	p.publishBreaker(j)
 }
 
@@ -97,8 +97,13 @@ func (p *Planner) observeAttempts(j *jobState, old, r *job.Run, now time.Time) {
 		markStart(&j.throttle.pace, old, r, now)
 	}
 	if j.def.Spec.Breaker != nil && r != nil {
-		j.addAttempts(old, r, now)
-		j.dropAttempts()
+		known := len(j.throttle.attempts)
+		if first := j.insertAttempts(old, r, now); first < known {
+			known = -1
+		}
+		if j.countAttempts(known); p.leading {
+			p.rebuildBreaker(j, now)
+		}
 		p.publishBreaker(j)
 	}
 }
@@ -132,14 +137,16 @@ func startedAt(r *job.Run, now time.Time) time.Time {
 	return job.Earlier(at, now)
 }
 
-// addAttempts adds the attempts of r that have ended since its record was old. If old is nil, all attempts are new. An attempt
-// does not count if it ended before the job got its present definition, or if its end says nothing about the target.
-func (j *jobState) addAttempts(old, r *job.Run, now time.Time) {
+// insertAttempts inserts the attempts of r that have ended since its record was old, and returns the first place where it inserted
+// one. If old is nil, all attempts are new. An attempt does not count if it ended before the job got its present definition, or if
+// its end says nothing about the target.
+func (j *jobState) insertAttempts(old, r *job.Run, now time.Time) (first int) {
 	known := 0
 	if old != nil && len(old.Attempts) > 0 {
 		known = old.Attempts[len(old.Attempts)-1].Number
 	}
 	th := j.throttle
+	first = len(th.attempts)
 	for i, a := range r.Attempts {
 		if a.Number <= known || a.State != job.Succeeded && a.State != job.Failed && a.State != job.TimedOut {
 			continue
@@ -165,23 +172,27 @@ func (j *jobState) addAttempts(old, r *job.Run, now time.Time) {
 			return -1
 		})
 		th.attempts = slices.Insert(th.attempts, i, t)
-		if i < len(th.attempts)-1 {
-			th.breaker, i = th.before.Clone(), 0
-		}
-		for _, t := range th.attempts[i:] {
-			th.breaker.Add(j.def.Spec.Breaker, t)
-		}
+		first = min(first, i)
 	}
+	return first
 }
 
-// dropAttempts drops the attempts that are too old to come out of order.
-func (j *jobState) dropAttempts() {
-	th := j.throttle
-	for len(th.attempts) > j.breakerWindow() {
-		th.before.Add(j.def.Spec.Breaker, th.attempts[0])
-		th.droppedUpTo = th.attempts[0].Ended
-		th.attempts = slices.Delete(th.attempts, 0, 1)
+// countAttempts takes the attempts from a place on into the breaker; -1: all attempts, into the breaker before them. Then it drops
+// those that are too old to come out of order.
+func (j *jobState) countAttempts(from int) {
+	th, b := j.throttle, j.def.Spec.Breaker
+	if from < 0 {
+		th.breaker, from = th.before.Clone(), 0
 	}
+	for _, t := range th.attempts[from:] {
+		th.breaker.Add(b, t)
+	}
+	drop := max(0, len(th.attempts)-j.breakerWindow())
+	for _, t := range th.attempts[:drop] {
+		th.before.Add(b, t)
+		th.droppedUpTo = t.Ended
+	}
+	th.attempts = slices.Delete(th.attempts, 0, drop)
 }
 
 // breakerWindow returns how many of the job's latest attempts are kept for its breaker.

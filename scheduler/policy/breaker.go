@@ -19,7 +19,7 @@ type BreakerAttempt struct {
 //
 // The breaker opens when, of the latest Window attempts, at least FailureRatio × Window have failed. If there have been fewer
 // attempts, it needs the same number of failures: missing attempts count as successes. After OpenFor, one run at a time may
-// start as a trial. If the trial succeeds, the breaker closes and forgets all earlier attempts. If it fails, the breaker opens
+// start as a probe. If the probe succeeds, the breaker closes and forgets all earlier attempts. If it fails, the breaker opens
 // again. Attempts that began before OpenFor had passed do not count while the breaker is open.
 type BreakerState struct {
 	Open   bool
@@ -55,14 +55,14 @@ func (s *BreakerState) Add(b *job.Breaker, a BreakerAttempt) {
 	}
 }
 
-// Clone returns a copy that Add does not share with s.
+// Clone returns a copy. Add to one does not change the other.
 func (s *BreakerState) Clone() BreakerState {
 	c := *s
 	c.latest = slices.Clone(s.latest)
 	return c
 }
 
-// BreakerLookBack returns how many of a job's latest attempts must be remembered for b. It is two windows: the attempts that
+// BreakerLookBack returns how many of a job's latest attempts are kept for b. It is two windows: the attempts that
 // opened the breaker, and those that have ended since. It is 0 if b is nil.
 func BreakerLookBack(b *job.Breaker) int {
 	if b == nil {

@@ -39,7 +39,7 @@ func Decide(r *job.Run, standing func(job.Parent) Standing) Verdict {
 		switch {
 		case s.NoJob:
 			missing = first(missing, "parent "+p.Job+" does not exist")
-		case s.Missing && p.State == "":
+		case s.Missing && (p.State == "" || p.Outputs): // the outputs were in the record
 			missing = first(missing, "parent "+p.Job+" has no run "+p.Job+"/"+p.RunID(r))
 		case s.Missing:
 			if !p.When.Met(p.State) {

@@ -52,8 +52,11 @@ func rank(r *job.Run) int {
 func (f Records) ruledOut(r *job.Run, skips map[string]bool) bool {
 	return slices.ContainsFunc(r.After, func(a job.Parent) bool {
 		name := a.Job + "/" + a.RunID(r)
-		if parent := f.Run(name); parent != nil && parent.State.Terminal() {
+		switch parent := f.Run(name); {
+		case parent != nil && parent.State.Terminal():
 			return !a.When.Met(parent.State) || SlotSkipped(parent)
+		case parent == nil && a.State != "":
+			return !a.When.Met(a.State)
 		}
 		return skips[name] && !a.When.Met(job.Skipped)
 	})

@@ -20,7 +20,7 @@ func Follow(old *job.Run) []job.Parent {
 }
 
 // Waited reports whether old, which has ended, was canceled while it waited for its parents. A run that repeats it waits for them
-// too: the record of old does not say how they ended, nor whether they have outputs.
+// too: the record of old says how they ended, and whether they have outputs, only of those that history had lost.
 func Waited(old *job.Run) bool { return len(old.After) > 0 && old.Due.Equal(job.WhenParentsEnd) }
 
 // Unfit says why the workflow cannot be resumed from old, which has ended; "" if it can. It can if old itself did not succeed. If

@@ -38,11 +38,11 @@ func (s *scene) suspend(t *testing.T, n int) {
 			machines = append(machines, r)
 		}
 	}
+	s.works(t, leader)
 	var over func()
 	if n > 1 {
 		over = s.c.Outage()
 	}
-	s.works(t, leader)
 	began := time.Now()
 	for _, m := range machines {
 		m.Stop()
