@@ -9,7 +9,8 @@ import (
 )
 
 // throttle is a job's rate and breaker, and its places in the queues of limits. It is computed from the records of the job's
-// runs. A replica that started later lacks those that were removed before. A job without a rate, a breaker and limits has no throttle.
+// runs. A replica that started later lacks those that were removed before. A job without a rate, a breaker and limits has no
+// throttle.
 type throttle struct {
 	pace         policy.Pace
 	breaker      policy.BreakerState
