@@ -17,7 +17,7 @@ type throttle struct {
 	attempts     []policy.BreakerAttempt // the latest ended attempts for the breaker, by their ends
 	before       policy.BreakerState     // the breaker before these attempts
 	droppedUpTo  time.Time               // end of the last attempt that was dropped from attempts; zero: none was
-	outOfOrder   bool                    // an attempt came after a later one had been dropped, so before lacks it
+	outOfOrder   bool                    // an attempt came after a later one had been dropped: it counts from the next term on
 	queued, left []*limitWaiter          // queued: the job's present places in queues of limits; left: its places before this decision
 }
 
@@ -102,9 +102,7 @@ func (p *Planner) observeAttempts(j *jobState, old, r *job.Run, now time.Time) {
 		if first := j.insertAttempts(old, r, now); first < known {
 			known = -1
 		}
-		if j.countAttempts(known); p.leading {
-			p.rebuildBreaker(j, now)
-		}
+		j.countAttempts(known)
 		p.publishBreaker(j)
 	}
 }

@@ -137,10 +137,15 @@ func TestDecide(t *testing.T) {
 		t.Errorf("got %+v, want %+v", v.After, want)
 	}
 	lost := func(job.Parent) workflow.Standing { return workflow.Standing{Missing: true} }
-	for state, skip := range map[job.State]string{job.Succeeded: "", job.Failed: "parent a failed", "": "parent a has no run a/x"} {
-		v := workflow.Decide(&job.Run{ID: "x", After: []job.Parent{{Job: "a", State: state}}}, lost)
-		if v.Skip != skip || v.Waits != "" || v.After[0].State != state {
-			t.Errorf("history has lost a run that ended %q: got %+v", state, v)
+	for a, skip := range map[job.Parent]string{
+		{Job: "a", State: job.Succeeded}:                "",
+		{Job: "a", State: job.Succeeded, Outputs: true}: "parent a has no run a/x",
+		{Job: "a", State: job.Failed}:                   "parent a failed",
+		{Job: "a"}:                                      "parent a has no run a/x",
+	} {
+		v := workflow.Decide(&job.Run{ID: "x", After: []job.Parent{a}}, lost)
+		if v.Skip != skip || v.Waits != "" || v.After[0] != a {
+			t.Errorf("history has lost a run that ended %+v: got %+v", a, v)
 		}
 	}
 }
