@@ -173,6 +173,10 @@ func (b *Book) define(p *page, c job.Change) {
 // add makes a notice of a change, if a notifier of the job gets it. It makes a notice without targets if the state has changed and
 // the next leader could not derive that from the history alone.
 func (b *Book) add(p *page, c job.Change) {
+	if r := job.ValueOf[job.Run](c); r != nil && isSilent(r) {
+		delete(p.givenUp, r.ID)
+		return
+	}
 	n := &Notice{
 		Job: p.job.Name, Rev: c.Rev, Run: job.ValueOf[job.Run](c), Event: job.ValueOf[job.Event](c),
 		Receipt: &Receipt{page: p, rev: c.Rev},
@@ -215,14 +219,6 @@ func (b *Book) add(p *page, c job.Change) {
 	}
 	p.open = append(p.open, n.Receipt)
 	b.settle(p)
-}
-
-// mostAfter returns the number of failures in a row after which all notifiers have a message.
-func mostAfter(to job.Notify) (most int) {
-	for _, notifier := range to {
-		most = max(most, notifier.FirstAt())
-	}
-	return most
 }
 
 // Take returns the new notices to send. Call Done for each target of each notice, with the receipt of the notice.

@@ -132,3 +132,40 @@ func TestRecoveryAfterAnEarlierVersion(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Of a run on every worker, only the run itself is reported, whatever its copies do.
+func TestCopiesAreNoCauses(t *testing.T) {
+	copied := func(id string, state job.State, rev int64) *job.Run {
+		r := ended(id, state, rev)
+		r.Kind = job.KindCopy
+		return r
+	}
+	for name, tt := range map[string]struct {
+		notifier job.Notifier
+		runs     []*job.Run
+		want     []string
+	}{
+		"one worker of two fails": {job.Notifier{}, []*job.Run{
+			ended("1", job.Failed, 10), copied("2.w1", job.Succeeded, 11), copied("2.w2", job.Failed, 12), ended("2", job.Failed, 13),
+			copied("3.w1", job.Succeeded, 14), ended("3", job.Succeeded, 15),
+		}, []string{"failure to ops at 1", "recovery to ops at 3"}},
+		"each worker fails, and a message needs three failures": {job.Notifier{After: 3}, []*job.Run{
+			ended("1", job.Failed, 10), copied("2.w1", job.Failed, 11), copied("2.w2", job.Failed, 12), ended("2", job.Failed, 13),
+			ended("3", job.Failed, 14),
+		}, []string{"failure to ops at 3"}},
+	} {
+		for _, led := range []int{0, 3} { // runs that the leader finds in the store
+			t.Run(fmt.Sprintf("%s, %d before the term", name, led), func(t *testing.T) {
+				tt.notifier.URL = "ntfy://x/y"
+				var st term
+				st.lead(definedWith(tt.notifier), int64(9+led), tt.runs[:led])
+				for _, r := range tt.runs[led:] {
+					st.apply(r)
+				}
+				if diff := cmp.Diff(tt.want, st.sent); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}

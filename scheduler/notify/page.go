@@ -123,16 +123,27 @@ func (p *page) isIdle() bool {
 	return len(p.open) == 0 && len(p.givenUp) == 0 && len(p.begun) == 0 && len(p.late) == 0 && p.state.quiet() && !p.writing
 }
 
-// mayReport reports whether a run may need a notice. It looks only at the run's record. Of a run on every worker, one notice names
-// the workers, and its copies need none.
+// isSilent reports whether r is a copy that needs no notice: the notice of the run on every worker names its worker. Only a copy
+// that is stuck has one of its own.
+func isSilent(r *job.Run) bool { return r.Kind == job.KindCopy && !isStuck(r) }
+
+// mayReport reports whether a run may need a notice. It looks only at the run's record.
 func mayReport(r *job.Run) bool {
-	if r.Kind == job.KindCopy {
-		return isStuck(r)
-	}
-	if r.State == job.Skipped {
+	switch {
+	case isSilent(r):
+		return false
+	case r.State == job.Skipped:
 		return policy.IsMissed(r.Reason)
 	}
 	return r.State.IsFailure() || isStuck(r) || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.GivenUp })
+}
+
+// mostAfter returns the number of failures in a row after which all notifiers have a message.
+func mostAfter(to job.Notify) (most int) {
+	for _, notifier := range to {
+		most = max(most, notifier.FirstAt())
+	}
+	return most
 }
 
 // isMissed reports whether the event skipped slots by the missed policy.

@@ -34,6 +34,7 @@ type Gatekeeper struct {
 	Cursor func() (job string, rev int64)
 
 	restored atomic.Pointer[store.RestoredError] // the restored store that waits to be accepted; nil if none waits
+	admitted atomic.Bool                         // this process may use the store
 }
 
 // The intervals of the checks of the store and of the log lines.
@@ -63,6 +64,7 @@ func (g *Gatekeeper) Admit(ctx context.Context, s Store) error {
 				seen.Era = max(seen.Era, 0)
 				s.ResetReached(seen)
 				g.keep(seen)
+				g.admitted.Store(true)
 				return nil
 			}
 		}
@@ -122,12 +124,13 @@ func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 	}
 }
 
-// RememberLast records the last known revision of the store. Call it when the process stops.
+// RememberLast records the last known revision of the store, if Admit has admitted this process. Otherwise that may be the revision
+// of another store. Call it when the process stops.
 func (g *Gatekeeper) RememberLast() {
-	seen := g.memory.Last()
-	if seen.Revision == 0 { // Admit has not admitted this process
+	if !g.admitted.Load() {
 		return
 	}
+	seen := g.memory.Last()
 	seen.Revision = max(seen.Revision, g.store.Reached())
 	g.keep(g.withCursor(seen))
 }

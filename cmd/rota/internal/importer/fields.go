@@ -101,6 +101,9 @@ func (f *fields) texts(key string) (list []string) {
 		list = []string{n.Value}
 	default:
 		for _, item := range n.Content {
+			if item.Kind == yaml.AliasNode {
+				item = item.Alias
+			}
 			list = append(list, item.Value)
 		}
 	}

@@ -176,3 +176,10 @@ func TestTheEndsOfUnits(t *testing.T) {
 		t.Errorf("got %+v; problems %v", spec, got.Problems)
 	}
 }
+
+func TestAliasesInLists(t *testing.T) {
+	got, _ := translated(t, importer.KindCronJob, "f", cronJobWith("", "", "name: &app billing, command: [sync, *app]"))
+	if want := []string{"sync", "billing"}; !slices.Equal(got.Command, want) {
+		t.Errorf("got %q, want %q", got.Command, want)
+	}
+}
