@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"crypto/x509"
 	"errors"
 	"strings"
 	"testing"
@@ -25,5 +26,24 @@ func TestAnExpiredCertificateIsRenewedFirst(t *testing.T) {
 		if !strings.Contains(finding.Do, "docs/how-to/renew-certificates.md") {
 			t.Errorf("%s: do %q, want the renewal", finding.Text, finding.Do)
 		}
+	}
+}
+
+// TestAnAuthorityIsReplaced looks at a file with an old authority and the new one. No certificate that the old one could issue would
+// outlive it.
+func TestAnAuthorityIsReplaced(t *testing.T) {
+	f := healthy()
+	authority := func(days time.Duration) doctor.Served {
+		return doctor.Served{Where: "ca.crt", Cert: &x509.Certificate{IsCA: true, NotAfter: now.Add(days * 24 * time.Hour)}}
+	}
+	f.Served = append(f.Served, authority(10))
+	find := func() string { return doctor.Examine(f).Findings[0].Do }
+	if do := find(); !strings.HasSuffix(do, "close-the-network.md#replace-the-authority") {
+		t.Errorf("do %q, want the authority to be replaced", do)
+	}
+	f.Served = append(f.Served[:1], authority(-1), authority(100))
+	f.Members[0].Err = errors.New("connection refused")
+	if do := find(); strings.Contains(do, "renew") {
+		t.Errorf("a member is down, and the new authority is valid: do %q", do)
 	}
 }

@@ -23,20 +23,30 @@ func (e *examiner) certificates() {
 			"put a whole file there before the next restart: docs/how-to/renew-certificates.md")
 	}
 	for _, s := range e.Served {
+		cure := "rota pki issue: docs/how-to/renew-certificates.md"
+		if s.Cert.IsCA {
+			cure = "replace the authority: docs/how-to/close-the-network.md#replace-the-authority"
+		}
 		switch left := s.Cert.NotAfter.Sub(e.Now); {
 		case left < 0:
-			e.add(s.Where, "The certificate expired at "+stamp(s.Cert.NotAfter)+".", "rota pki issue: docs/how-to/renew-certificates.md")
+			e.add(s.Where, "The certificate expired at "+stamp(s.Cert.NotAfter)+".", cure)
 		case left < certMargin:
-			e.add(s.Where, "The certificate expires at "+stamp(s.Cert.NotAfter)+".", "rota pki issue: docs/how-to/renew-certificates.md")
+			e.add(s.Where, "The certificate expires at "+stamp(s.Cert.NotAfter)+".", cure)
 		case e.Now.Before(s.Cert.NotBefore):
 			e.add(s.Where, "The certificate is valid only from "+stamp(s.Cert.NotBefore)+".", "compare the clock of this machine")
 		}
 	}
 }
 
-// renewal says what to do if a certificate has expired; "" if none has. Members that run do not reach each other then.
+// renewal says what to do if a certificate has expired; "" if none has. Members that run do not reach each other then. An authority
+// may have a successor in its file.
 func (e *examiner) renewal() string {
-	if !slices.ContainsFunc(e.Served, func(s Served) bool { return s.Cert.NotAfter.Before(e.Now) }) {
+	succeeded := func(old Served) bool {
+		return old.Cert.IsCA && slices.ContainsFunc(e.Served, func(s Served) bool {
+			return s.Where == old.Where && s.Cert.IsCA && s.Cert.NotAfter.After(e.Now)
+		})
+	}
+	if !slices.ContainsFunc(e.Served, func(s Served) bool { return s.Cert.NotAfter.Before(e.Now) && !succeeded(s) }) {
 		return ""
 	}
 	return "renew the certificates that have expired, before you start or replace anything: docs/how-to/renew-certificates.md"
