@@ -219,7 +219,7 @@ func (n *Node) admit(ctx context.Context, failed <-chan error) error {
 		case <-waiting.Done():
 		}
 	})
-	err := n.admission.Admit(waiting, n.store)
+	err := n.admission.Admit(waiting, n.store, n.fatal)
 	cancel()
 	wg.Wait()
 	if failure != nil {

@@ -48,8 +48,9 @@ const (
 func New(m *Memory, log hclog.Logger) *Gatekeeper { return &Gatekeeper{memory: m, log: log} }
 
 // Admit returns when this process may use s. It returns at once if s is the store that the process used before. Otherwise it
-// waits until an operator accepts s. Before Admit returns, the process must not write to the store.
-func (g *Gatekeeper) Admit(ctx context.Context, s Store) error {
+// waits until an operator accepts s. Before Admit returns, the process must not write to the store. Admit returns an error if fatal
+// returns one for an error of the store. Then the process must restart.
+func (g *Gatekeeper) Admit(ctx context.Context, s Store, fatal func(error) error) error {
 	g.store = s
 	var logged time.Time
 	for {
@@ -79,6 +80,9 @@ func (g *Gatekeeper) Admit(ctx context.Context, s Store) error {
 					"reason", restored, "known", restored.Before, "now", restored.Now, "file", g.memory.path)
 			}
 		case ctx.Err() == nil:
+			if err := fatal(err); err != nil {
+				return err
+			}
 			g.log.Warn("the identity of the store could not be read", "err", failure.Short(err))
 		}
 		if loop.Pause(ctx, acceptEvery); ctx.Err() != nil {

@@ -16,11 +16,12 @@ type stranger struct {
 	Store
 	seen     store.Observation
 	observed func()
+	err      error
 }
 
 func (s *stranger) Observe(context.Context, string) (store.Observation, error) {
 	s.observed()
-	return s.seen, nil
+	return s.seen, s.err
 }
 
 func (s *stranger) Reached() int64 { return s.seen.Revision }
@@ -39,7 +40,7 @@ func TestAProcessForgetsAStoreThatWasNotAccepted(t *testing.T) {
 	defer stop()
 	g := New(m, hclog.NewNullLogger())
 	other := &stranger{seen: store.Observation{Cluster: "b", Revision: 5000}, observed: stop}
-	if err := g.Admit(ctx, other); !errors.Is(err, context.Canceled) {
+	if err := g.Admit(ctx, other, goOn); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want the process to wait until it is stopped", err)
 	}
 	if g.Restored() == nil {
@@ -51,5 +52,28 @@ func TestAProcessForgetsAStoreThatWasNotAccepted(t *testing.T) {
 	}
 	if err := (store.Observation{Cluster: "a", Revision: 101}).After(m.Last()); err != nil {
 		t.Errorf("back at its own store: %v", err)
+	}
+}
+
+func goOn(error) error { return nil }
+
+// TestAProcessThatWaitsRestartsWithANewPassword fails to read a store whose password was changed.
+func TestAProcessThatWaitsRestartsWithANewPassword(t *testing.T) {
+	m, err := OpenMemory(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := errors.New("authentication failed")
+	restart := errors.New("the password was changed")
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	err = New(m, hclog.NewNullLogger()).Admit(ctx, &stranger{err: refused, observed: func() {}}, func(err error) error {
+		if errors.Is(err, refused) {
+			return restart
+		}
+		return nil
+	})
+	if !errors.Is(err, restart) {
+		t.Errorf("got %v, want %v", err, restart)
 	}
 }
