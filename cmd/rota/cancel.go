@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -75,15 +76,27 @@ func (c *cli) cancelAll(
 	if err != nil {
 		return err
 	}
-	b := &bulk{verb: "cancel", done: "canceled", noun: "run", of: many.of(args)}
-	for i := range runs {
-		if r := &runs[i]; r.Cancel == nil && !r.State.Terminal() {
-			b.targets = append(b.targets, target{r.Ref, string(r.State)})
-		}
-	}
+	b := &bulk{verb: "cancel", done: "canceled", noun: "run", of: many.of(args), targets: toCancel(runs, wait.wait)}
 	return c.bulkRuns(ctx, cl, b, many.yes, wait, job.Canceled, func(ctx context.Context, name string) (api.RunView, error) {
 		return cancelRun(ctx, cl, name, reason)
 	})
+}
+
+// toCancel returns the active runs that nobody has canceled yet, or all active ones if their end is waited for. A run on every worker
+// stands for its copies: canceled one by one, they would make it fail.
+func toCancel(runs []api.RunView, waits bool) (list []target) {
+	for i := range runs {
+		r := &runs[i]
+		name := r.Ref
+		if !isWhole(r) {
+			name = r.Job + "/" + r.CopyOf()
+		}
+		known := slices.ContainsFunc(list, func(t target) bool { return t.name == name })
+		if (waits || r.Cancel == nil) && !r.State.Terminal() && !known {
+			list = append(list, target{name, string(r.State)})
+		}
+	}
+	return list
 }
 
 // cancelRun cancels a run. If the run has already ended, the error names its final state.

@@ -20,12 +20,22 @@ type choice struct {
 	suits  func(r *api.RunView) bool // nil: every run in these states suits
 }
 
-func begun() choice {
+// withOutput suits runs whose output a worker has. A run on every worker has none: its copies have.
+func withOutput() choice {
 	return choice{suits: func(r *api.RunView) bool { return r.Attempt > 0 && r.State != job.Armed }}
 }
 
-func active() choice { return choice{states: statesThat(false)} }
-func ended() choice  { return choice{states: statesThat(true)} }
+func begun() choice {
+	return choice{suits: func(r *api.RunView) bool {
+		return isWhole(r) && (r.Copies != nil || r.Attempt > 0 && r.State != job.Armed)
+	}}
+}
+
+func active() choice { return choice{states: statesThat(false), suits: isWhole} }
+func ended() choice  { return choice{states: statesThat(true), suits: isWhole} }
+
+// isWhole reports whether r is no copy of a run on every worker. What is asked of a job concerns all copies of its run.
+func isWhole(r *api.RunView) bool { return r.Kind != job.KindCopy }
 
 // statesThat lists the states that are terminal, or those that are not.
 func statesThat(terminal bool) []job.State {
@@ -55,12 +65,10 @@ func latestRun(ctx context.Context, cl *client.Client, jobName string, of choice
 			return r.Ref, err
 		}
 	}
-	list, err := cl.Runs(ctx, client.RunFilter{Job: jobName, Limit: 1}, "")
-	switch {
-	case err != nil:
-		return "", err
-	case len(list.Runs) == 0:
-		return "", fmt.Errorf("job %s has no runs yet: %w", jobName, job.ErrNotFound)
+	for r, err := range cl.AllRuns(ctx, client.RunFilter{Job: jobName, Limit: latestRuns}) {
+		if err != nil || isWhole(&r) {
+			return r.Ref, err
+		}
 	}
-	return list.Runs[0].Ref, nil
+	return "", fmt.Errorf("job %s has no runs yet: %w", jobName, job.ErrNotFound)
 }

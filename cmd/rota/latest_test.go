@@ -32,6 +32,11 @@ func TestALatestRunBehindManySubmissions(t *testing.T) {
 	slot.Kind, slot.Slot = job.KindScheduled, now.Add(-time.Hour).Truncate(time.Second)
 	slot.ID = job.SlotID(slot.Slot)
 	fake.runs[hand.Name()], fake.runs[slot.Name()] = hand, slot
+	sweep := job.Run{Job: "sweep", ID: "1", Kind: job.KindManual, State: job.Pending, Slot: now, Created: now}
+	sweep = sweep.SpreadOver([]string{"a"}, now)
+	part := sweep.Copy("a", now.Add(time.Second))
+	part.State, part.Attempt = job.Succeeded, 1
+	fake.runs[sweep.Name()], fake.runs[part.Name()] = sweep, part
 	server := httptest.NewServer(api.New(api.DefaultConfig(), fake.backend(), hclog.NewNullLogger()).Handler())
 	defer server.Close()
 	t.Setenv("HOME", t.TempDir())
@@ -46,6 +51,11 @@ func TestALatestRunBehindManySubmissions(t *testing.T) {
 		{"run-info slow", "run slow/by-hand\n"},
 		{"approve ok", "run ok/later-"}, // none waits for a person
 		{"wait slow --timeout 1s", "run slow/by-hand\n"},
+		{"logs sweep", "run sweep/1.a\n"},
+		{"run-info sweep", "run sweep/1\n"},
+		{"retry sweep", "run sweep/1\n"},
+		{"wait sweep --timeout 1ms", "run sweep/1\n"},
+		{"cancel sweep", "run sweep/1\n"},
 	} {
 		var out, errs bytes.Buffer
 		run(t.Context(), append(strings.Fields(c.command), "--server", server.URL), strings.NewReader(""), &out, &errs)

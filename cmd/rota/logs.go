@@ -26,7 +26,7 @@ has begun. With -f, follow the output until the run has ended, through all later
 		Example:           "  rota logs nightly-backup\n  rota logs -f nightly-backup/2026-01-31T02:30:00Z",
 		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns(),
-		RunE: c.reading(c.withRun(begun(), func(ctx context.Context, cl *client.Client, args []string) error {
+		RunE: c.reading(c.withRun(withOutput(), func(ctx context.Context, cl *client.Client, args []string) error {
 			if !c.forPeople() {
 				return usageError{"logs prints an attempt's output unchanged, without a format", "leave -o " + string(c.format) + " out"}
 			}

@@ -82,7 +82,9 @@ func toRepeat(all []api.RunView, states []job.State) (list []target) {
 		repeated[all[i].RetryOf] = true
 	}
 	for i := range all {
-		if r := &all[i]; slices.Contains(states, r.State) && r.State.Terminal() && r.Copies == nil && !repeated[r.Ref] {
+		r := &all[i]
+		again := repeated[r.Ref] || repeated[r.Job+"/"+r.CopyOf()]
+		if slices.Contains(states, r.State) && r.State.Terminal() && r.Copies == nil && !again {
 			list = append(list, target{r.Ref, string(r.State) + "  " + r.Reason})
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strings"
 	"time"
 
@@ -79,17 +80,15 @@ auth.file, remove its entry.`,
 		Example: "  rota token revoke k3j2h8w4q9xz",
 		Args:    takes("ID..."),
 		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+			var failed []error // a token that is gone must not keep the others valid
 			for _, id := range args {
-				if err := cl.RevokeToken(ctx, id); err != nil {
-					return err
+				err := cl.RevokeToken(ctx, id)
+				if err == nil && c.forPeople() {
+					err = c.print(nil, func(p *page) { p.line("token %s revoked", id) })
 				}
-				if c.forPeople() {
-					if err := c.print(nil, func(p *page) { p.line("token %s revoked", id) }); err != nil {
-						return err
-					}
-				}
+				failed = append(failed, err)
 			}
-			return nil
+			return errors.Join(failed...)
 		}),
 	}
 }

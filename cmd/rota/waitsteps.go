@@ -7,6 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
 )
 
 // finishSteps waits for the end of the steps that were started together with r, which has ended. Its error has the exit code of
@@ -32,7 +33,7 @@ func (c *cli) finishSteps(ctx context.Context, cl *client.Client, r *api.RunView
 		all = append(all, step)
 		switch err := c.outcome(ctx, cl, &step); {
 		case err == nil:
-		case step.State == job.Skipped:
+		case step.State == job.Skipped && workflow.SkippedForParents(&step.Run):
 			c.printErr("%v", err)
 		case first == nil:
 			first = err

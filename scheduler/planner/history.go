@@ -31,7 +31,7 @@ func protection(r *job.Run) time.Duration {
 // thousand failures. So each decision and each change may touch only few runs. A nil history is empty; add must not be called
 // on it.
 type history struct {
-	good, bad ordered                    // runs that succeeded or were skipped, and all others
+	good, bad ordered                    // runs that succeeded or were skipped and repeat no other one, and all others
 	protected *[len(protections)]ordered // protected runs, which later move to good or bad; nil: there are none
 	byID      map[string]*job.Run        // all runs; nil while they are few
 }
@@ -39,9 +39,10 @@ type history struct {
 // fewRuns is the largest number of runs for which get searches the lists and byID is nil.
 const fewRuns = 64
 
-// list returns the list that r belongs to once it is not protected.
+// list returns the list that r belongs to once it is not protected. A run that repeats another one is kept with the failures, so that
+// it outlives the other one: only its record says that the other one was repeated.
 func (h *history) list(r *job.Run) *ordered {
-	if r.State == job.Succeeded || r.State == job.Skipped {
+	if r.RetryOf == "" && (r.State == job.Succeeded || r.State == job.Skipped) {
 		return &h.good
 	}
 	return &h.bad

@@ -198,3 +198,32 @@ func simpleBeyond(runs []*job.Run, keep Retention, spare int, now time.Time) (dr
 	slices.Reverse(drops)
 	return drops[:min(len(drops), job.MaxDeletions)]
 }
+
+// TestARepetitionOutlivesWhatItRepeats ends many runs after the repetition of a failed one. A bulk retry asks for repetitions.
+func TestARepetitionOutlivesWhatItRepeats(t *testing.T) {
+	var h history
+	keep := Retention{Success: 2, Failed: 3, MaxAge: 7 * 24 * time.Hour}
+	end := func(i int, s job.State, repeats string) {
+		h.add(&job.Run{ID: fmt.Sprint(i), Kind: job.KindScheduled, State: s, Finished: epoch.Add(time.Duration(i) * time.Second), RetryOf: repeats})
+	}
+	end(1, job.Failed, "")
+	end(2, job.Succeeded, "j/1")
+	for i := 3; i < 9; i++ {
+		end(i, job.Succeeded, "")
+	}
+	left := func() (repeated, repetition bool) {
+		for _, r := range h.beyond(keep, 0, epoch.Add(time.Minute)) {
+			h.remove(h.get(r.ID))
+		}
+		return h.get("1") != nil, h.get("2") != nil
+	}
+	if repeated, repetition := left(); !repeated || !repetition {
+		t.Errorf("got %t and %t, want both runs to be kept", repeated, repetition)
+	}
+	for i := 9; i < 12; i++ {
+		end(i, job.Failed, "")
+	}
+	if repeated, _ := left(); repeated {
+		t.Error("the failed run is kept for ever")
+	}
+}

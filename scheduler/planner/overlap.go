@@ -20,7 +20,7 @@ func (p *Planner) decideAllowed(j *jobState, s slot, now time.Time) *job.Decisio
 		if s.late && r.State == job.Armed && r.Slot.Before(s.next) {
 			return nil // late slots run in order: the next is assigned once this one has started
 		}
-		if r.unstarted() {
+		if r.unstarted() && r.Copies == nil {
 			queued++
 		}
 	}

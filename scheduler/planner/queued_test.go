@@ -60,3 +60,27 @@ func TestAtMostAHundredRunsOfAStepWait(t *testing.T) {
 		}
 	}
 }
+
+// TestRunsOnEveryWorkerDoNotQueue decides a slot beside as many runs on every worker as slots may wait. Their copies run.
+func TestRunsOnEveryWorkerDoNotQueue(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapAllow, Workers: map[string]string{job.EveryWorker: "true"}})
+	r.worker("a", 1000)
+	for i := range planner.MaxQueued {
+		slot := r.now.Add(-time.Duration(i) * time.Minute)
+		run := job.Run{Job: "j", ID: job.SlotID(slot), Kind: job.KindScheduled, Slot: slot, Created: slot, State: job.Pending}
+		run = run.SpreadOver([]string{"a"}, slot)
+		run.Copied = true
+		part := run.Copy("a", slot)
+		part.State, part.Worker, part.Session, part.Attempt, part.Armed, part.Started = job.Running, "a", "a-1", 1, slot, slot
+		for _, run := range []job.Run{run, part} {
+			r.store.rev++
+			r.store.write(job.Change{Kind: job.RecordRun, Name: run.Name(), Value: &run})
+		}
+	}
+	r.lead()
+	r.now = r.now.Add(time.Minute)
+	if d := r.plan(); d.Run == nil || d.Run.ID != job.SlotID(r.now) || d.Run.State != job.Pending || d.Run.Copies == nil {
+		t.Errorf("got %+v, want a run of the slot with its copy", d.Run)
+	}
+}

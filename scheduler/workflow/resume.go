@@ -31,15 +31,15 @@ func Unfit(old *job.Run) string {
 		return "it succeeded: resume the workflow from a run that failed"
 	case old.On != "":
 		return "it is for one worker: resume the workflow from the run on every worker"
-	case old.State != job.Skipped:
-		return ""
-	}
-	for i := range old.After {
-		if a := &old.After[i]; old.SlotSkipped || !a.When.Met(a.State) {
-			return "it was skipped: " + old.Reason + ": resume the workflow from that parent"
-		}
+	case SkippedForParents(old):
+		return "it was skipped: " + old.Reason + ": resume the workflow from that parent"
 	}
 	return ""
+}
+
+// SkippedForParents reports whether r was skipped because of its parents, and not for a reason of its own.
+func SkippedForParents(r *job.Run) bool {
+	return r.State == job.Skipped && slices.ContainsFunc(r.After, func(a job.Parent) bool { return r.SlotSkipped || !a.When.Met(a.State) })
 }
 
 // Resume returns the records of the steps that run again together with r, which repeats the failed run old. They have the id of r.

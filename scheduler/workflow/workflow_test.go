@@ -149,3 +149,21 @@ func TestDecide(t *testing.T) {
 		}
 	}
 }
+
+func TestSkippedForParents(t *testing.T) {
+	met, unmet := job.Parent{Job: "a", State: job.Succeeded}, job.Parent{Job: "a", State: job.Failed}
+	for name, c := range map[string]struct {
+		run  job.Run
+		want bool
+	}{
+		"a parent failed":        {job.Run{State: job.Skipped, After: []job.Parent{met, unmet}}, true},
+		"a slot without the job": {job.Run{State: job.Skipped, SlotSkipped: true, After: []job.Parent{met}}, true},
+		"a person rejected it":   {job.Run{State: job.Skipped, After: []job.Parent{met}}, false},
+		"it failed":              {job.Run{State: job.Failed, After: []job.Parent{unmet}}, false},
+		"it follows none":        {job.Run{State: job.Skipped}, false},
+	} {
+		if got := workflow.SkippedForParents(&c.run); got != c.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+}
