@@ -34,7 +34,7 @@ func begun() choice {
 func active() choice { return choice{states: statesThat(false), suits: isWhole} }
 func ended() choice  { return choice{states: statesThat(true), suits: isWhole} }
 
-// isWhole reports whether r is no copy of a run on every worker. What is asked of a job concerns all copies of its run.
+// isWhole reports whether r is no copy of a run on every worker. A request about a job concerns all copies of its run.
 func isWhole(r *api.RunView) bool { return r.Kind != job.KindCopy }
 
 // statesThat lists the states that are terminal, or those that are not.
