@@ -82,8 +82,8 @@ func (c *cli) cancelAll(
 	})
 }
 
-// toCancel returns the active runs that nobody has canceled yet, or all active ones if their end is waited for. A run on every worker
-// stands for its copies: canceled one by one, they would make it fail.
+// toCancel returns the active runs that nobody has canceled yet, or all active ones if their end is waited for. A run on every
+// worker stands for its copies: canceled one by one, they would make it fail.
 func toCancel(runs []api.RunView, waits bool) (list []target) {
 	for i := range runs {
 		r := &runs[i]

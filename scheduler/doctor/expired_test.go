@@ -33,8 +33,8 @@ func TestAnExpiredCertificateIsRenewedFirst(t *testing.T) {
 // outlive it.
 func TestAnAuthorityIsReplaced(t *testing.T) {
 	f := healthy()
-	authority := func(days time.Duration) doctor.Served {
-		return doctor.Served{Where: "ca.crt", Cert: &x509.Certificate{IsCA: true, NotAfter: now.Add(days * 24 * time.Hour)}}
+	authority := func(days int) doctor.Served {
+		return doctor.Served{Where: "ca.crt", Cert: &x509.Certificate{IsCA: true, NotAfter: now.AddDate(0, 0, days)}}
 	}
 	f.Served = append(f.Served, authority(10))
 	find := func() string { return doctor.Examine(f).Findings[0].Do }

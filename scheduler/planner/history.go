@@ -39,8 +39,8 @@ type history struct {
 // fewRuns is the largest number of runs for which get searches the lists and byID is nil.
 const fewRuns = 64
 
-// list returns the list that r belongs to once it is not protected. A run that repeats another one is kept with the failures, so that
-// it outlives the other one: only its record says that the other one was repeated.
+// list returns the list that r belongs to once it is not protected. A run that repeats another one is kept with the failures, so
+// that it outlives the other one: only its record says that the other one was repeated.
 func (h *history) list(r *job.Run) *ordered {
 	if r.RetryOf == "" && (r.State == job.Succeeded || r.State == job.Skipped) {
 		return &h.good

@@ -39,7 +39,8 @@ func Unfit(old *job.Run) string {
 
 // SkippedForParents reports whether r was skipped because of its parents, and not for a reason of its own.
 func SkippedForParents(r *job.Run) bool {
-	return r.State == job.Skipped && slices.ContainsFunc(r.After, func(a job.Parent) bool { return r.SlotSkipped || !a.When.Met(a.State) })
+	unmet := func(a job.Parent) bool { return !a.When.Met(a.State) }
+	return r.State == job.Skipped && (r.SlotSkipped || slices.ContainsFunc(r.After, unmet))
 }
 
 // Resume returns the records of the steps that run again together with r, which repeats the failed run old. They have the id of r.

@@ -86,8 +86,8 @@ func (t *translation) cronJob(f *fields) {
 		s.Overlap = job.OverlapAllow
 	case "Forbid":
 		s.Overlap = job.OverlapSkip
-		t.note(spec.lineOf("concurrencyPolicy"), "concurrencyPolicy: Forbid: when a Job ends, Kubernetes starts the latest slot that came due "+
-			"meanwhile; overlap: skip drops it, overlap: queue keeps all")
+		t.note(spec.lineOf("concurrencyPolicy"), "concurrencyPolicy: Forbid: when a Job ends, Kubernetes starts the latest slot that "+
+			"came due meanwhile; overlap: skip drops it, overlap: queue keeps all")
 	case "Replace":
 		s.Overlap = job.OverlapReplace
 	}
