@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -85,14 +84,15 @@ func (c *cli) cancelAll(
 // toCancel returns the active runs that nobody has canceled yet, or all active ones if their end is waited for. A run on every
 // worker stands for its copies: canceled one by one, they would make it fail.
 func toCancel(runs []api.RunView, waits bool) (list []target) {
+	known := make(map[string]bool)
 	for i := range runs {
 		r := &runs[i]
 		name := r.Ref
 		if !isWhole(r) {
 			name = r.Job + "/" + r.CopyOf()
 		}
-		known := slices.ContainsFunc(list, func(t target) bool { return t.name == name })
-		if (waits || r.Cancel == nil) && !r.State.Terminal() && !known {
+		if (waits || r.Cancel == nil) && !r.State.Terminal() && !known[name] {
+			known[name] = true
 			list = append(list, target{name, string(r.State)})
 		}
 	}

@@ -21,15 +21,13 @@ type choice struct {
 }
 
 // withOutput suits runs whose output a worker has. A run on every worker has none: its copies have.
-func withOutput() choice {
-	return choice{suits: func(r *api.RunView) bool { return r.Attempt > 0 && r.State != job.Armed }}
-}
+func withOutput() choice { return choice{suits: hasBegun} }
 
 func begun() choice {
-	return choice{suits: func(r *api.RunView) bool {
-		return isWhole(r) && (r.Copies != nil || r.Attempt > 0 && r.State != job.Armed)
-	}}
+	return choice{suits: func(r *api.RunView) bool { return isWhole(r) && (r.Copies != nil || hasBegun(r)) }}
 }
+
+func hasBegun(r *api.RunView) bool { return r.Attempt > 0 && r.State != job.Armed }
 
 func active() choice { return choice{states: statesThat(false), suits: isWhole} }
 func ended() choice  { return choice{states: statesThat(true), suits: isWhole} }

@@ -167,8 +167,8 @@ func (g *judge) holders(limit string) (list []*life) {
 	return list
 }
 
-// pacing returns when a rate for some runs may have held one of them back: around the begin of each attempt. It includes what was armed ahead and
-// taken back.
+// pacing returns when a rate for some runs may have held one of them back: around the begin of each attempt. It includes what was
+// armed ahead and taken back.
 func pacing(l *life, runs []*life, rate job.Rate) (list []stretch) {
 	if rate.IsZero() {
 		return nil
